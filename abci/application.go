@@ -89,9 +89,7 @@ type Application struct {
 
 	snapshotter *store.Snapshotter // only Commit uses it
 
-	// offerTime is the time of the last accepted offer of a snapshot, nil before the first offer.
-	// chunkTime is the time of the last correct chunk, nil before the first chunk.
-	offerTime, chunkTime atomic.Pointer[time.Time]
+	restored atomic.Pointer[query.Restore] // the progress of a state sync, not nil
 
 	// restoration holds the chunks of the snapshot that state sync is receiving. It needs no lock,
 	// because CometBFT makes one snapshot call at a time.
@@ -129,11 +127,13 @@ func New(o Options) (*Application, error) {
 	}
 	a := &Application{options: o, log: o.Logger, store: store.New(o.DB), ready: make(chan struct{})}
 	a.snapshotter = store.NewSnapshotter(a.store, o.Now)
+	a.restored.Store(new(query.Restore))
 	a.timings, a.refusals, a.attempts = query.NewTimings(o.Now), query.NewRejections(), query.NewAttempts()
 	a.precomputer.Log, a.executor = o.Logger, pool.NewExecutor(o.Now, o.Metrics)
 	a.queries = query.New(query.Queries{
 		Store: a.store, State: a.State, Pool: func() pool.Snapshot { return a.pool.Load().Snapshot() }, Draft: a.draft,
 		Now: o.Now, Host: o.Host, Version: o.StateMachine, Timings: a.timings, Rejections: a.refusals, Attempts: a.attempts,
+		Restored: a.restored.Load,
 	})
 	s, err := a.store.State()
 	if err != nil {
@@ -151,6 +151,8 @@ func (a *Application) publish(s *app.State, record *app.Record) {
 	if a.options.StateMachine != app.Version {
 		s = s.As(a.options.StateMachine)
 	}
+	own, found := s.Find(a.options.OwnKey)
+	a.timings.RecordOpening(s, own.Index, found) // before the worker sees s
 	before := a.state.Swap(s)
 	a.queries.Prune()
 	if p := a.pool.Load(); p != nil {
@@ -160,8 +162,6 @@ func (a *Application) publish(s *app.State, record *app.Record) {
 		a.pool.Store(pool.New(s, a.options.PoolBytes, wait, a.options.Now))
 		a.once.Do(func() { close(a.ready) })
 	}
-	own, found := s.Find(a.options.OwnKey)
-	a.timings.RecordOpening(s, own.Index, found)
 	a.measure(before, s)
 }
 

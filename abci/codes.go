@@ -24,35 +24,35 @@ const (
 
 // These are the result codes of CheckTx and Query. Zero is success. A code is never reused.
 const (
-	CodeOK             uint32 = 0
-	CodeMalformed      uint32 = 1
-	CodeSignature      uint32 = 2
-	CodeNotParticipant uint32 = 3
-	CodeWrongRound     uint32 = 4
-	CodePayload        uint32 = 5
-	CodeProof          uint32 = 6
-	CodeNotLeader      uint32 = 7
-	CodeIncluded       uint32 = 8
-	CodeDelta          uint32 = 9
-	CodeFinished       uint32 = 10
-	CodeOccupied       uint32 = 12
-	CodePoolFull       uint32 = 13
-	CodeIdentity       uint32 = 14
-	CodeKeyTaken       uint32 = 15
-	CodeProposal       uint32 = 16
-	CodeInfeasible     uint32 = 17
-	CodeEvidence       uint32 = 18
-	CodeSettled        uint32 = 19
-	CodeUnknownPath    uint32 = 20
-	CodeBadQuery       uint32 = 21
-	CodeNotFound       uint32 = 22
-	CodeNotNow         uint32 = 23
-	CodeEpoch          uint32 = 24
-	CodeNorm           uint32 = 25
-	CodeBudget         uint32 = 26
-	CodeUpgrade        uint32 = 27
-	CodeCommit         uint32 = 28
-	CodeInternal       uint32 = 99
+	CodeOK             uint32 = 0  // good
+	CodeMalformed      uint32 = 1  // malformed, not canonical, of unknown kind, or above 40 KiB
+	CodeSignature      uint32 = 2  // signature is not valid
+	CodeNotParticipant uint32 = 3  // sender or subject is not an active participant
+	CodeWrongRound     uint32 = 4  // wrong epoch or round
+	CodePayload        uint32 = 5  // payload is not a vector of the grid
+	CodeProof          uint32 = 6  // VRF proof is not valid
+	CodeNotLeader      uint32 = 7  // signer may not lead
+	CodeIncluded       uint32 = 8  // included set is malformed or too small
+	CodeDelta          uint32 = 9  // Delta has the wrong form, or is off by more than the tolerance
+	CodeFinished       uint32 = 10 // training is finished
+	CodeOccupied       uint32 = 12 // another transaction already has that place in the pool
+	CodePoolFull       uint32 = 13 // the pool is full
+	CodeIdentity       uint32 = 14 // keys or names are malformed or not proven
+	CodeKeyTaken       uint32 = 15 // key is taken
+	CodeProposal       uint32 = 16 // proposal cannot be made, approved or withdrawn
+	CodeInfeasible     uint32 = 17 // the consortium cannot have this size
+	CodeEvidence       uint32 = 18 // evidence shows no equivocation
+	CodeSettled        uint32 = 19 // offence is punished or settled
+	CodeUnknownPath    uint32 = 20 // unknown query path
+	CodeBadQuery       uint32 = 21 // malformed query
+	CodeNotFound       uint32 = 22 // not found
+	CodeNotNow         uint32 = 23 // not now: the view is not open, or the round cannot be closed yet
+	CodeEpoch          uint32 = 24 // not the next epoch, or its parameters are not valid
+	CodeNorm           uint32 = 25 // norm is not that of a vector with the chain's noise
+	CodeBudget         uint32 = 26 // privacy budget is spent
+	CodeUpgrade        uint32 = 27 // invalid upgrade, or a height of another version
+	CodeCommit         uint32 = 28 // a commitment that the round does not take, or another gradient than the committed one
+	CodeInternal       uint32 = 99 // internal
 )
 
 // codeOf maps errors to result codes. Code uses the first entry whose error matches.

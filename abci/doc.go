@@ -20,14 +20,14 @@
 //	Info, InitChain       the committed height and hash; the state before the first block
 //	CheckTx, Judge        State.Admit, then the pool; Judge answers alike and keeps nothing
 //	PrepareProposal       waits until the round is complete, then State.Assemble of the pool
-//	ProcessProposal       State.Execute: an invalid block is a REJECT with its reason in the log
-//	FinalizeBlock         State.Execute, from the execution cache if the proposal was processed
+//	ProcessProposal       State.SafeExecute: an invalid block is a REJECT with its reason in the log
+//	FinalizeBlock         State.SafeExecute, from the execution cache if the proposal was processed
 //	Commit                gives the outcome to the store, and publishes the state
-//	Query                 answers from the committed state, with a proof if asked
+//	Query                 answers from the committed state, with a proof if asked, and for this node's pool and clock
 //	ListSnapshots ...     state sync: the document of a height, in chunks
 //
 // An error from a method means that the node could not judge; REJECT means that the block is bad.
-// FinalizeBlock does not recover from panics: a node that cannot execute a decided block must halt.
+// FinalizeBlock returns a panic of the state machine as an error: a node that cannot execute a decided block halts.
 //
 // # A transaction's way
 //

@@ -12,26 +12,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// These are the events and their attributes. Attributes after a semicolon are not indexed for
-// searches, because each indexed attribute costs every node a key in its database.
-//
-//	event      carried by       attributes
-//	round      the block        epoch round leader view included; margin delta model epsilon
-//	aggregate  its transaction  epoch round leader view included
-//	gradient   its transaction  epoch round participant selected opposed; score reputation
-//	commit     its transaction  epoch round participant
-//	reveal     the block        epoch round committed; participants
-//	join       its transaction  id moniker proposal
-//	remove     its transaction  participant subject proposal
-//	offence    the block        participant of height
-//	withdraw   its transaction  participant proposal
-//	enactment  the block        kind participant proposal; refused
-//	discard    the block        kind proposal cause
-//
-// tx_search finds a transaction by its events, block_search a block. The events commit and reveal
-// exist only on chains with the parameter commit_reveal; reveal is in the block that ends the
-// commit phase. Every other kind of operation has an event like join and remove, with the sender,
-// the subject, and the id of the proposal.
+// docs/API.md lists the events and their attributes. Attributes in figures are not indexed for searches, because each
+// indexed attribute costs every node a key in its database. tx_search finds a transaction by its events, block_search a
+// block. Every kind of operation has an event with the sender, the subject, and the id of the proposal.
 
 // roundEvents returns the event of a closed round. r is nil if the block closed no round. epsilon
 // is the largest epsilon that any participant has spent, nil if the privacy ledger is incomplete.

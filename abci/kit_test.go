@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
@@ -19,9 +20,12 @@ var ctx = context.Background()
 // host is a node that counts what its application reports and asks.
 type host struct {
 	abci.NoHost
+	view      query.Connections
 	report    func(raw []byte)
 	isDecided func(height int64) bool
 }
+
+func (h *host) Connections() query.Connections { return h.view }
 
 func (h *host) Report(raw []byte) {
 	if h.report != nil {

@@ -11,7 +11,11 @@ func (a *Application) logChanges(before, s *app.State) {
 	case before.Progress.Epoch != s.Progress.Epoch:
 		a.log.Info("epoch begins", append(at, "rounds", s.Params.Training.Rounds, "participants", s.Active())...)
 	case s.Finished() && !before.Finished():
-		a.log.Info("epoch is finished", at...)
+		text := "epoch is finished"
+		if s.Progress.Round < s.Params.Training.Rounds {
+			text = "epoch ends early: fewer than N-f participants have budget left for a round"
+		}
+		a.log.Info(text, at...)
 	}
 	own := s.HolderOf(a.options.OwnKey)
 	for i := len(before.Offences); i < len(s.Offences); i++ {

@@ -3,7 +3,6 @@ package abci
 import (
 	"context"
 	"encoding/hex"
-	"fmt"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
@@ -32,11 +31,7 @@ func (a *Application) ProcessProposal(_ context.Context,
 // verdict returns nil if this node may vote for a proposal, and the reason for the rejection if
 // not.
 func (a *Application) verdict(s *app.State, req *abcitypes.RequestProcessProposal) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
+	defer query.Catch(&err)
 	txs, err := a.pool.Load().Decode(req.Txs)
 	if err != nil {
 		return err

@@ -33,24 +33,21 @@ import (
 // each element of a list, as in participants/{i}, and for chunk/{i}, chunk/{t}/{i}, model/{t} and
 // round/{t}.
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
-	answer := new(abcitypes.ResponseQuery)
-	if n := len(req.Path); n > query.MaxQueryPath {
-		err := fmt.Errorf("%w: the path has %d bytes, at most %d", query.ErrBadQuery, n, query.MaxQueryPath)
-		return errorResponse(err, answer), nil
+	var err error
+	answer := &abcitypes.ResponseQuery{Key: []byte(req.Path)}
+	switch what, isFilter := strings.CutPrefix(req.Path, "/p2p/filter/"); {
+	case len(req.Path) > query.MaxQueryPath:
+		err = fmt.Errorf("%w: the path has %d bytes, at most %d", query.ErrBadQuery, len(req.Path), query.MaxQueryPath)
+	case len(req.Data) > 0:
+		err = fmt.Errorf("%w: %d bytes of data, want none: the path says all", query.ErrBadQuery, len(req.Data))
+	case isFilter:
+		err = a.answerFilter(what)
+	default:
+		err = a.queries.Answer(req, answer)
 	}
-	if n := len(req.Data); n > 0 {
-		err := fmt.Errorf("%w: %d bytes of data, want none: the path says all", query.ErrBadQuery, n)
-		return errorResponse(err, answer), nil
-	}
-	answer.Key = []byte(req.Path)
-	if what, ok := strings.CutPrefix(req.Path, "/p2p/filter/"); ok {
-		if err := a.answerFilter(what); err != nil {
-			return errorResponse(err, answer), nil
-		}
-		return answer, nil
-	}
-	if err := a.queries.Answer(req, answer); err != nil {
-		return errorResponse(err, answer), nil
+	if err != nil {
+		return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: query.TruncateLog(err.Error()),
+			Height: answer.Height}, nil
 	}
 	return answer, nil
 }
@@ -65,10 +62,4 @@ func (a *Application) answerFilter(what string) error {
 		return a.options.Host.AdmitAddress(address)
 	}
 	return nil
-}
-
-// errorResponse returns the query response for an error, at the height of answer.
-func errorResponse(err error, answer *abcitypes.ResponseQuery) *abcitypes.ResponseQuery {
-	return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: query.TruncateLog(err.Error()),
-		Height: answer.Height}
 }

@@ -6,11 +6,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
 )
@@ -25,13 +25,8 @@ const snapshotFormat = 2
 // RestoreTimes returns the times of the last accepted offer of a snapshot and of the last correct
 // chunk, zero if there was none, and whether the application has a state.
 func (a *Application) RestoreTimes() (offered, taken time.Time, hasState bool) {
-	at := func(p *atomic.Pointer[time.Time]) (t time.Time) {
-		if p := p.Load(); p != nil {
-			t = *p
-		}
-		return t
-	}
-	return at(&a.offerTime), at(&a.chunkTime), a.state.Load() != nil
+	r := a.restored.Load()
+	return r.Offered, r.Taken, a.state.Load() != nil
 }
 
 // ListSnapshots returns the snapshots in the store. An answer is cheap: the node hashes the hashes
@@ -77,20 +72,21 @@ func (a *Application) LoadSnapshotChunk(_ context.Context,
 // the request, which the light client has verified.
 func (a *Application) OfferSnapshot(_ context.Context,
 	req *abcitypes.RequestOfferSnapshot) (*abcitypes.ResponseOfferSnapshot, error) {
-	s := req.Snapshot
+	s, result := req.Snapshot, abcitypes.ResponseOfferSnapshot_REJECT
+	hash := sha256.Sum256(s.GetMetadata())
 	switch {
 	case s == nil || s.Chunks == 0 || s.Chunks > store.MaxChunks:
-		return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_REJECT}, nil
 	case s.Format != snapshotFormat:
-		return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_REJECT_FORMAT}, nil
+		result = abcitypes.ResponseOfferSnapshot_REJECT_FORMAT
+	case len(s.Metadata) == int(s.Chunks)*sha256.Size && bytes.Equal(hash[:], s.Hash):
+		result = abcitypes.ResponseOfferSnapshot_ACCEPT
+		a.restored.Store(&query.Restore{Offered: a.options.Now(), Taken: a.restored.Load().Taken, Height: s.Height,
+			Chunks: int(s.Chunks)})
+		a.restoration = store.NewRestoration(s.Height, s.Chunks, s.Metadata, req.AppHash)
 	}
-	if hash := sha256.Sum256(s.Metadata); len(s.Metadata) != int(s.Chunks)*sha256.Size || !bytes.Equal(hash[:], s.Hash) {
-		return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_REJECT}, nil
-	}
-	now := a.options.Now()
-	a.offerTime.Store(&now)
-	a.restoration = store.NewRestoration(s.Height, s.Chunks, s.Metadata, req.AppHash)
-	return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_ACCEPT}, nil
+	a.log.Info("snapshot offered", "height", s.GetHeight(), "format", s.GetFormat(), "chunks", s.GetChunks(), "result",
+		result.String())
+	return &abcitypes.ResponseOfferSnapshot{Result: result}, nil
 }
 
 // ApplySnapshotChunk collects the chunks. After the last chunk it checks the state against the
@@ -112,11 +108,15 @@ func (a *Application) ApplySnapshotChunk(_ context.Context,
 			RejectSenders: []string{req.Sender},
 		}, nil
 	}
-	now := a.options.Now()
-	a.chunkTime.Store(&now)
+	now := *a.restored.Load()
+	now.Taken, now.Received = a.options.Now(), r.Received
+	a.restored.Store(&now)
+	a.log.Info("chunk of a snapshot received", "height", r.Height, "chunk", req.Index, "received", r.Received, "of",
+		now.Chunks)
 	if r.IsComplete() {
 		a.restoration = nil
 		if err := a.restore(r); err != nil {
+			a.restored.Store(&query.Restore{Offered: now.Offered, Taken: now.Taken})
 			a.log.Error("snapshot rejected", "height", r.Height, "err", err)
 			reject := &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT}
 			if !errors.Is(err, app.ErrVersion) {
@@ -124,6 +124,7 @@ func (a *Application) ApplySnapshotChunk(_ context.Context,
 			}
 			return reject, nil
 		}
+		a.log.Info("state restored from a snapshot", "height", r.Height)
 	}
 	return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_ACCEPT}, nil
 }
@@ -148,11 +149,7 @@ func (a *Application) checkExecutable(s *app.State) error {
 // restore checks, stores and publishes the received state. Any peer may offer a snapshot, so
 // restore turns a panic into an error.
 func (a *Application) restore(r *store.Restoration) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
+	defer query.Catch(&err)
 	s, err := r.State()
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package abci_test
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
@@ -171,6 +173,41 @@ func TestWrongChunkIsItsSendersFault(t *testing.T) {
 	require.True(t, done)
 	require.False(t, offered.IsZero())
 	require.False(t, taken.IsZero())
+}
+
+// TestProgressOfStateSync: before a node has its state, its answers say how far the state sync is.
+func TestProgressOfStateSync(t *testing.T) {
+	s := apptest.State(4)
+	document := s.Encode()
+	halves := [][]byte{document[:len(document)/2], document[len(document)/2:]}
+	var hashes []byte
+	for _, half := range halves {
+		hash := sha256.Sum256(half)
+		hashes = append(hashes, hash[:]...)
+	}
+	hash, trusted := sha256.Sum256(hashes), s.Hash()
+	to := open(t, dbm.NewMemDB())
+	status := func() string {
+		r, err := to.Query(ctx, &abcitypes.RequestQuery{Path: "/status"})
+		require.NoError(t, err)
+		return r.Log
+	}
+	require.Contains(t, status(), "no state yet: no peer with a block is connected, or the chain has not begun")
+	to.host.view = query.Connections{ClosedBy: []string{"aa", "bb"}}
+	require.Contains(t, status(), "this node has no state yet, and no peer: 2 node(s) closed its connections")
+	to.host.view = query.Connections{PeerHeight: 77, ClosedBy: []string{"aa"}}
+	require.Contains(t, status(), "it syncs its state, and waits for a snapshot; its peers are at height 77")
+	offer, err := to.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: &abcitypes.Snapshot{Height: s.Height,
+		Format: 2, Chunks: 2, Hash: hash[:], Metadata: hashes}, AppHash: trusted[:]})
+	require.NoError(t, err)
+	require.Equal(t, abcitypes.ResponseOfferSnapshot_ACCEPT, offer.Result)
+	for i, half := range halves {
+		require.Contains(t, status(), fmt.Sprintf("it syncs the state of height %d, and has %d of 2 chunks of the snapshot; "+
+			"its peers are at height 77", s.Height, i))
+		_, err := to.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Index: uint32(i), Chunk: half})
+		require.NoError(t, err)
+	}
+	require.Empty(t, status())
 }
 
 // TestSnapshotsAreKeptByAge: however fast the heights pass, a listed snapshot can be fetched for

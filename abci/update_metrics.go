@@ -62,9 +62,14 @@ func (a *Application) measureRound(r *app.Record) {
 	}
 	t, _ := a.timings.Get(r.Epoch, r.Round)
 	m.RecordRoundClosing(int(r.View), len(r.Contributions), t.LGC, t.GE, t.BC)
+	weights := map[uint32]float64{}
 	for _, c := range r.Contributions {
 		m.CountContribution(c.Participant, c.Selected)
+		if query.Weighs(r.Rule) {
+			weights[c.Participant] = *query.WeightOf(r, c)
+		}
 	}
+	m.Weigh(weights)
 	if own := a.state.Load().HolderOf(a.options.OwnKey); own != nil {
 		m.OwnRound(slices.ContainsFunc(r.Contributions, func(c app.Contribution) bool { return c.Participant == own.Index }))
 	}

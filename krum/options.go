@@ -8,7 +8,7 @@ import (
 
 // Options are the parameters of a selection, without the vectors.
 type Options struct {
-	// N is the number of registered participants, not of the vectors that arrived: with N computed
+	// N is the number of active participants, not of the vectors that arrived: with N computed
 	// from the included vectors, three colluders among ten win every round. It is at most
 	// gradients.MaxParticipants.
 	N int

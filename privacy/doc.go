@@ -39,9 +39,9 @@
 // Neither kind of noise mends a sum that one example moves by more than C in float64: the margin of
 // [ClipScale] rules that out.
 //
-// The guarantee holds per release. Each call of Release spends budget, whether its result is used
-// or not: a vector once broadcast is sent again unchanged, never released again. [Snapshot] carries
-// the momentum across restarts.
+// The guarantee holds per release. Each call of Release spends budget, and a vector once broadcast is sent again
+// unchanged, never released again. Only a release that nobody saw may be taken back, by Restore of the [Snapshot]
+// before it, which also carries the momentum across restarts.
 //
 // Noise and batches come from a [Source]: [NewSecureSource] in production. They never come from a
 // seed that anybody else knows; [NewTestSource] is for test chains, see [Source.Permit].

@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/app/preset"
 )
 
-// account counts each participant's participations round by round, so that the report of a round
-// shows the epsilon that was spent up to that round.
+// account counts the rounds for which each participant pays, as the ledger does: those that hold its gradient, and
+// those in which it committed to one and was not included.
 type account struct {
 	params params.Params // of the first epoch
 	counts map[uint32]uint64
@@ -35,6 +35,9 @@ func (a *account) after(ctx context.Context, c *client.Client, r app.Record) (*f
 		a.last++
 		for _, c := range r.Contributions {
 			a.counts[c.Participant]++
+		}
+		for _, p := range r.Withheld {
+			a.counts[p]++
 		}
 	}
 	var most uint64

@@ -96,8 +96,10 @@ func TestNodeBeyondRetention(t *testing.T) {
 	c.StateSync.TrustHash = p.Nodes[0].Node.BlockStore().LoadBlockMeta(trust).BlockID.Hash.String()
 	c.StateSync.RPCServers = []string{n.Nodes[0].RPC, n.Nodes[1].RPC}
 	c.StateSync.DiscoveryTime = 5 * time.Second
+	tip := heightOf(p.Nodes[0])
 	said := start()
 	require.Eventually(t, func() bool { return strings.Contains(said.String(), "has caught up") }, 3*time.Minute,
 		50*time.Millisecond)
+	require.GreaterOrEqual(t, heightOf(p.Nodes[away])+1, tip, "it is at the snapshot's height")
 	climb(t, p.Nodes, heightOf(p.Nodes[0])+3, 3*time.Minute)
 }

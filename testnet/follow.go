@@ -11,6 +11,7 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 )
 
@@ -26,10 +27,11 @@ type Round struct {
 	TestAccuracy *float64 `json:"test_accuracy"` // nil where it was not measured
 	Epsilon      *float64 `json:"epsilon"`
 	Tested       int      `json:"test_examples,omitempty"`
-	Majority     float64  `json:"test_majority,omitempty"` // accuracy of always guessing the most frequent class
-	LGC          *float64 `json:"t_lgc_ms"`                // the stages are nil where the node did not see the round whole
-	GE           *float64 `json:"t_ge_ms"`
-	BC           *float64 `json:"t_bc_ms"`
+	// Measures are what stands beside the accuracy, nil if no counts by class are known.
+	Measures *evaluate.Measures `json:"test_measures,omitempty"`
+	LGC      *float64           `json:"t_lgc_ms"` // the stages are nil where the node did not see the round whole
+	GE       *float64           `json:"t_ge_ms"`
+	BC       *float64           `json:"t_bc_ms"`
 
 	// Past reports that the round was closed before this run.
 	Past bool `json:"-"`
@@ -252,6 +254,6 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 	if err != nil {
 		return r, fmt.Errorf("epoch %d round %d: %w", epoch, t, err)
 	}
-	r.TestAccuracy, r.Tested, r.Majority = &measured.Accuracy, measured.Examples, measured.Majority()
+	r.TestAccuracy, r.Tested, r.Measures = &measured.Accuracy, measured.Examples, evaluate.Judge(measured, p.Model)
 	return r, nil
 }

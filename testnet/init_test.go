@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 )
 
@@ -51,6 +52,18 @@ func TestInit(t *testing.T) {
 	}
 	_, err = Init(m)
 	require.ErrorContains(t, err, "is not empty, it has manifest.toml")
+}
+
+// TestColluderWait: the proposers of a net with colluders wait longer, as each of these trains as all participants.
+func TestColluderWait(t *testing.T) {
+	proposal := func(kind string) home.ProposalConfig {
+		n, err := Init(Manifest{Home: t.TempDir(), Validators: 7, Seed: 5, Attacks: []Attack{{Kind: kind}}})
+		require.NoError(t, err)
+		return n.Nodes[6].app.Proposal
+	}
+	alone, together := proposal("silent"), proposal("hidden-ascent")
+	require.Equal(t, alone.Wait.Duration+7*collusion, together.Wait.Duration)
+	require.Equal(t, alone.StragglerWait.Duration+7*collusion, together.StragglerWait.Duration)
 }
 
 // TestSeed: a seed fixes what the chain starts from, and no seed nothing.

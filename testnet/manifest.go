@@ -189,6 +189,9 @@ func (m *Manifest) fill() {
 	if m.Gossip == "" {
 		m.Gossip = home.DefaultAppConfig().P2P.Gossip
 	}
+	if _, n := m.Colluders(); n > 0 && m.Patience == 0 {
+		m.Patience = time.Duration(m.participants()) * collusion
+	}
 	if m.Neighbours == 0 {
 		m.Neighbours = m.Validators - 1
 		if m.Validators > 10 {
@@ -365,6 +368,9 @@ func (m *Manifest) Colluders() (kind string, n int) {
 	}
 	return kind, n
 }
+
+// collusion is the Patience a participant with colluders, who each train as all participants before they search.
+const collusion = time.Second / 2
 
 // maxStepDelay is the max StepDelay.
 const maxStepDelay = time.Hour

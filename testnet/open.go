@@ -42,18 +42,21 @@ func Misbehaving(home string) (*Net, int, error) {
 		filepath.Base(home))
 }
 
-// Attackers returns the kinds of attack that a localnet's manifest names, by participant, or nil if
-// the folder holds no localnet.
-func Attackers(folder string) (map[uint32]string, error) {
+// Described returns the manifest of the localnet in a folder, an empty one if the folder holds none.
+func Described(folder string) (Manifest, error) {
 	if !Made(folder) {
-		return nil, nil
+		return Manifest{}, nil
 	}
-	m, err := LoadManifest(filepath.Join(folder, manifestFile))
+	return LoadManifest(filepath.Join(folder, manifestFile))
+}
+
+// Attackers returns the kinds of attack that the manifest names, by participant.
+func (m Manifest) Attackers() map[uint32]string {
 	out := map[uint32]string{}
 	for _, x := range m.Attacks {
 		out[uint32(x.Node)] = x.Kind
 	}
-	return out, err
+	return out
 }
 
 // CheckTrainer returns an error if the trainer of node 0 does not start on the parameters of the genesis. A

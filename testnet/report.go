@@ -3,10 +3,13 @@ package testnet
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/spdl/spdl/privacy/accountant"
 	"io"
 	"strings"
 	"time"
+
+	"github.com/spdl/spdl/app/model/evaluate"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // Summary is the last line of a run.
@@ -16,11 +19,12 @@ type Summary struct {
 	Heights      uint64   `json:"heights"`       // blocks up to the one that closed the last round
 	TestAccuracy *float64 `json:"test_accuracy"` // after the last round
 	Tested       int      `json:"test_examples,omitempty"`
-	Majority     float64  `json:"test_majority,omitempty"`
-	Epsilon      *float64 `json:"epsilon"`
-	TestChain    bool     `json:"test_chain,omitempty"` // the noise may be known, so epsilon is no guarantee
-	Wall         float64  `json:"wall_s"`
-	PeakRSS      int64    `json:"peak_rss_bytes"` // sum over the nodes of each one's peak
+	// Measures are those of the last round.
+	Measures  *evaluate.Measures `json:"test_measures,omitempty"`
+	Epsilon   *float64           `json:"epsilon"`
+	TestChain bool               `json:"test_chain,omitempty"` // the noise may be known, so epsilon is no guarantee
+	Wall      float64            `json:"wall_s"`
+	PeakRSS   int64              `json:"peak_rss_bytes"` // sum over the nodes of each one's peak
 	// CPU is each node's mean CPU time per round, in seconds, from the second round of the run on;
 	// only for nodes that are processes.
 	CPU        []float64 `json:"cpu_s,omitempty"`
@@ -34,7 +38,8 @@ type Reporter struct {
 	Progress io.Writer // nil for none
 	JSON     bool
 	Rounds   uint64
-	Delta    float64 // of the budget
+	Delta    float64      // of the budget
+	Model    params.Model // of a table, text has what stands beside the accuracy in place of the error
 	// TestChain says that the noise may come from a known seed.
 	TestChain bool
 	// CPU returns the CPU time that the nodes and the workers without a node have used; nil for
@@ -70,8 +75,8 @@ func (r *Reporter) Begin(x Running) error {
 	if x.Explorer != "" {
 		fmt.Fprintf(r.Out, "explorer  %s\n", x.Explorer)
 	}
-	_, err := fmt.Fprintf(r.Out, "%5s %6s %6s %4s %8s %8s %8s %8s %9s %9s %9s\n",
-		"round", "height", "leader", "view", "included", "accuracy", "error", "epsilon", "T_LGC ms", "T_GE ms", "T_BC ms")
+	_, err := fmt.Fprintf(r.Out, "%5s %6s %6s %4s %8s %s %8s %9s %9s %9s\n",
+		"round", "height", "leader", "view", "included", r.results(nil), "epsilon", "T_LGC ms", "T_GE ms", "T_BC ms")
 	r.bar()
 	return err
 }
@@ -98,10 +103,9 @@ func (r *Reporter) Round(x Round) error {
 		if x.Epoch > 0 && x.Round == 0 {
 			fmt.Fprintf(r.Out, "epoch %d\n", x.Epoch)
 		}
-		right, wrong := shares(x.TestAccuracy)
-		_, err = fmt.Fprintf(r.Out, "%5d %6d %6d %4d %8d %8s %8s %8s %9s %9s %9s\n",
-			x.Round, x.Height, x.Leader, x.View, x.Included, right, wrong, spent(x.Epsilon), millis(x.LGC), millis(x.GE),
-			millis(x.BC))
+		_, err = fmt.Fprintf(r.Out, "%5d %6d %6d %4d %8d %s %8s %9s %9s %9s\n",
+			x.Round, x.Height, x.Leader, x.View, x.Included, r.results(&x), spent(x.Epsilon), format("%.1f", x.LGC),
+			format("%.1f", x.GE), format("%.1f", x.BC))
 	}
 	r.bar()
 	return err
@@ -126,9 +130,8 @@ func (r *Reporter) End(peakRSS int64) error {
 	r.clear()
 	s := Summary{
 		Type: "summary", Rounds: r.count, Heights: r.last.Height, TestAccuracy: r.last.TestAccuracy, Tested: r.last.Tested,
-		Majority: r.last.Majority, Epsilon: r.last.Epsilon,
-		TestChain: r.TestChain,
-		Wall:      time.Since(r.start).Seconds(), PeakRSS: peakRSS,
+		Measures: r.last.Measures, Epsilon: r.last.Epsilon, TestChain: r.TestChain,
+		Wall: time.Since(r.start).Seconds(), PeakRSS: peakRSS,
 	}
 	s.CPU, s.WorkersCPU = r.spending.each()
 	if r.JSON {
@@ -137,15 +140,18 @@ func (r *Reporter) End(peakRSS int64) error {
 	if r.past > 0 {
 		fmt.Fprintln(r.Out, "the training of this net had finished before")
 	}
-	right, _ := shares(s.TestAccuracy)
+	right, warnings := number(s.TestAccuracy), ""
 	if s.Tested > 0 {
 		right = fmt.Sprintf("%s on %d examples", right, s.Tested)
 	}
-	if s.Majority >= 0.5 { // guessing alone looks like a model
-		right += fmt.Sprintf(" (guessing the most frequent class: %.4f)", s.Majority)
+	if m := s.Measures; m != nil && (r.Model.Table != nil || m.Majority >= 0.5) { // guessing alone looks like a model
+		right += fmt.Sprintf(" (%s)", m)
+		for _, w := range m.Warnings {
+			warnings += "warning: " + w + "\n"
+		}
 	}
-	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %s%s\n%s", s.Rounds, s.Heights, right,
-		r.privacy(s.Epsilon), r.cost(s), s.cpu())
+	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %s%s\n%s%s", s.Rounds, s.Heights, right,
+		r.privacy(s.Epsilon), r.cost(s), warnings, s.cpu())
 	return err
 }
 
@@ -173,14 +179,6 @@ func (r *Reporter) privacy(epsilon *float64) string {
 	return fmt.Sprintf("epsilon %s at delta %g", spent(epsilon), r.Delta)
 }
 
-// millis formats the milliseconds of a stage, "-" where they are unknown.
-func millis(ms *float64) string {
-	if ms == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.1f", *ms)
-}
-
 func spent(epsilon *float64) string {
 	if epsilon == nil {
 		return "-"
@@ -188,12 +186,46 @@ func spent(epsilon *float64) string {
 	return accountant.Text(*epsilon)
 }
 
-// shares formats an accuracy and its error.
-func shares(accuracy *float64) (right, wrong string) {
-	if accuracy == nil {
-		return "-", "-"
+// number formats a share.
+func number(x *float64) string { return format("%.4f", x) }
+
+// format formats a number, "-" where it is unknown.
+func format(as string, x *float64) string {
+	if x == nil {
+		return "-"
 	}
-	return fmt.Sprintf("%.4f", *accuracy), fmt.Sprintf("%.4f", 1-*accuracy)
+	return fmt.Sprintf(as, *x)
+}
+
+// results formats what a round's model achieves, or with nil the names of these columns: accuracy and error; of a
+// table accuracy and that of guessing, of two classes AUC and Brier score, and the recall that Measures has.
+func (r *Reporter) results(x *Round) string {
+	names, values := []string{"accuracy", "error"}, make([]*float64, 5)
+	if x != nil {
+		if values[0] = x.TestAccuracy; x.TestAccuracy != nil {
+			wrong := 1 - *x.TestAccuracy
+			values[1] = &wrong
+		}
+	}
+	if r.Model.Table != nil {
+		names = []string{"accuracy", "guessing", "recall"}
+		if r.Model.Classes == 2 {
+			names = []string{"accuracy", "guessing", "recall", "AUC", "Brier"}
+		}
+		if values[1] = nil; x != nil && x.Measures != nil {
+			values[1], values[2] = &x.Measures.Majority, &x.Measures.Recall
+			if q := x.Measures.Quality; q != nil {
+				values[3], values[4] = &q.AUC, &q.Brier
+			}
+		}
+	}
+	for i := range names {
+		if x != nil {
+			names[i] = number(values[i])
+		}
+		names[i] = fmt.Sprintf("%8s", names[i])
+	}
+	return strings.Join(names, " ")
 }
 
 const barWidth = 30

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/model/evaluate"
+	"github.com/spdl/spdl/app/params"
 )
 
 func value(x float64) *float64 { return &x }
@@ -75,9 +78,18 @@ func TestText(t *testing.T) {
 		"one second in the two rounds after the first")
 	require.NotContains(t, out.String(), "\x1b", "the bar is on the other stream")
 	out.Reset()
-	rare := &Reporter{Out: &out, last: Round{TestAccuracy: value(0.9), Tested: 50, Majority: 0.88}}
+	measures := evaluate.Measures{Majority: 0.88, Frequent: "alive", Class: "dead", Positive: "dead", Recall: 0.25,
+		Examples: 4, Quality: &evaluate.Quality{AUC: 0.75, Brier: 0.0625}, Warnings: []string{"far"}}
+	rare := &Reporter{Out: &out, last: Round{TestAccuracy: value(0.9), Tested: 50, Measures: &measures}}
 	require.NoError(t, rare.End(0))
-	require.Contains(t, out.String(), "test accuracy 0.9000 on 50 examples (guessing the most frequent class: 0.8800)")
+	require.Contains(t, out.String(), "test accuracy 0.9000 on 50 examples (guessing alive gives 0.8800; AUC 0.7500")
+	require.Contains(t, out.String(), "\nwarning: far\n")
+	rare.Model = params.Model{Classes: 2, Table: &params.Table{}}
+	require.Equal(t, []string{"accuracy", "guessing", "recall", "AUC", "Brier"}, strings.Fields(rare.results(nil)))
+	require.Equal(t, []string{"0.9000", "0.8800", "0.2500", "0.7500", "0.0625"}, strings.Fields(rare.results(&rare.last)))
+	require.Equal(t, []string{"-", "-", "-", "-", "-"}, strings.Fields(rare.results(&Round{})))
+	rare.Model.Classes = 3
+	require.Equal(t, []string{"0.9000", "0.8800", "0.2500"}, strings.Fields(rare.results(&rare.last)))
 	test := &Reporter{TestChain: true}
 	require.Contains(t, test.privacy(value(1)), "TEST CHAIN ONLY")
 	require.Equal(t, "NO DP GUARANTEE", test.privacy(nil))

@@ -33,6 +33,8 @@ type Votes struct {
 	// 2 "node2", or the address of a validator that belongs to no participant.
 	Silent []string `json:"silent"`
 	All    int      `json:"all"` // the number of all validators
+	// Since is when the node began to wait for the block: at the block before, or at its start.
+	Since time.Time `json:"-"`
 }
 
 // ReadVotes asks a node which validators have voted in the last recentRounds consensus rounds of
@@ -42,7 +44,8 @@ func ReadVotes(ctx context.Context, rpc VotesRPC, participants []app.Participant
 	if err != nil {
 		return v, err
 	}
-	voted, err := voters(state.RoundState)
+	voted, since, err := voters(state.RoundState)
+	v.Since = since
 	if err != nil {
 		return v, err
 	}
@@ -102,18 +105,19 @@ func (v Votes) Standstill() string {
 }
 
 // voters returns the indices of the validators that have a vote in the last recentRounds rounds of
-// the given round state.
-func voters(roundState json.RawMessage) (map[int]bool, error) {
+// the given round state, and when its height began.
+func voters(roundState json.RawMessage) (voted map[int]bool, since time.Time, err error) {
 	var s struct {
+		Start  time.Time `json:"start_time"`
 		Rounds []struct {
 			Prevotes   []string `json:"prevotes"`
 			Precommits []string `json:"precommits"`
 		} `json:"height_vote_set"`
 	}
 	if err := json.Unmarshal(roundState, &s); err != nil {
-		return nil, err
+		return nil, since, err
 	}
-	voted := map[int]bool{}
+	voted = map[int]bool{}
 	for _, round := range s.Rounds[max(0, len(s.Rounds)-recentRounds):] {
 		for _, votes := range [][]string{round.Prevotes, round.Precommits} {
 			for i, vote := range votes {
@@ -123,5 +127,5 @@ func voters(roundState json.RawMessage) (map[int]bool, error) {
 			}
 		}
 	}
-	return voted, nil
+	return voted, s.Start, nil
 }

@@ -5,20 +5,22 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
 // TestVoters: a vote counts only in the last rounds, whatever it is for.
 func TestVoters(t *testing.T) {
-	got, err := voters(json.RawMessage(`{"height_vote_set":[
+	got, since, err := voters(json.RawMessage(`{"start_time":"2026-01-02T03:04:05Z","height_vote_set":[
 		{"round":0,"prevotes":["nil-Vote","Vote{1:AB}","nil-Vote"],"precommits":["nil-Vote","nil-Vote","nil-Vote"]},
 		{"round":1,"prevotes":["Vote{0:CD}","nil-Vote","nil-Vote"],"precommits":["nil-Vote","nil-Vote","nil-Vote"]},
 		{"round":2,"prevotes":["Vote{0:CD}","nil-Vote","nil-Vote"],"precommits":["nil-Vote","nil-Vote","Vote{2:EF}"]},
 		{"round":3,"prevotes":["nil-Vote","nil-Vote","nil-Vote"],"precommits":["nil-Vote","nil-Vote","nil-Vote"]}]}`))
 	require.NoError(t, err)
 	require.Equal(t, map[int]bool{0: true, 2: true}, got)
-	_, err = voters(json.RawMessage(`{"height_vote_set":3}`))
+	require.Equal(t, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), since)
+	_, _, err = voters(json.RawMessage(`{"height_vote_set":3}`))
 	require.Error(t, err)
 }
 

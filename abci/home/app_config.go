@@ -140,6 +140,7 @@ type ExplorerConfig struct {
 	Enabled bool   `toml:"enabled"`
 	Laddr   string `toml:"laddr"`
 	Eval    bool   `toml:"eval"`
+	Gain    bool   `toml:"gain"`
 }
 
 // APIConfig limits the host names, requests and connections of the explorer's listener.

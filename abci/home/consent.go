@@ -134,15 +134,18 @@ func signerState(away bool) string {
 	return query.SignerAnswers
 }
 
-// decision returns a function that looks up the home's decision on the running epoch of a state. The
-// decision is "" if worker.consent is "off".
+// decision returns a function that looks up the home's decision on the running epoch of a state. The decision is "" if
+// worker.consent is "off", or the epoch is over.
 func decision(log *consent.Log, a AppConfig, p Participant) func(*app.State) string {
 	if !a.Worker.Enabled || a.Worker.Consent != ConsentAsk {
 		return func(*app.State) string { return "" }
 	}
 	return func(s *app.State) string {
 		who, known := s.Find(p.Signing)
-		if !known {
+		switch {
+		case s.Finished():
+			return ""
+		case !known:
 			return ConsentAwaited
 		}
 		d, _, err := DecisionOn(log, s.ChainID, s.Progress.Epoch, s.Params, who)

@@ -31,6 +31,14 @@ func EvaluatorOf(c *config.Config, w WorkerConfig) *Evaluator {
 	return &Evaluator{data: w.Data, trainer: TrainerOf(c, w, nil)}
 }
 
+// Own returns the path of the home's own data, "" if it has none or a share of a localnet's.
+func (e *Evaluator) Own() string {
+	if e.trainer.Share.Parts > 1 {
+		return ""
+	}
+	return e.data
+}
+
 // IsUnmeasurable reports whether an error means that an Evaluator can never measure the models: the
 // models are external, and the home has no trainer or a trainer that does not evaluate.
 func IsUnmeasurable(err error) bool {

@@ -17,7 +17,7 @@ import (
 // TestEvaluatorByTrainer: the trainer that the home names measures an external model, and starts
 // again after a failure. Without a trainer the model cannot be measured.
 func TestEvaluatorByTrainer(t *testing.T) {
-	python := stage.Tool(t, "python3")
+	python := stage.Python(t, "json")
 	study, err := filepath.Abs("../../app/worker/trainer/testdata/study.py")
 	require.NoError(t, err)
 	p := params.Params{Privacy: params.Privacy{Clip: 1}, Model: params.Model{

@@ -10,14 +10,9 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// homePolicy returns a function that checks an epoch's privacy against the home's own requirements:
+// policyOf returns a function that checks an epoch's privacy against the home's own requirements:
 // the values in app.toml for every epoch, and the values in the home's genesis for the first epoch.
 // The function trusts neither the chain nor the node.
-func homePolicy(c *config.Config, w WorkerConfig) (func(worker.Task) (params.Privacy, error), error) {
-	genesis, err := genesisPrivacy(c)
-	return policyOf(genesis, w), err
-}
-
 func policyOf(genesis params.Privacy, w WorkerConfig) func(worker.Task) (params.Privacy, error) {
 	return func(t worker.Task) (params.Privacy, error) {
 		if name := t.Params.UnitName(); w.Unit != "" && w.Unit != name {

@@ -1,7 +1,6 @@
 package home_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
@@ -9,14 +8,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/internal/lists"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the table of keys in docs/CONFIGURATION.md")
-
-// TestReference: the table of keys in docs/CONFIGURATION.md has the texts of app.toml. `go test ./abci/home -run
-// Reference -rewrite` writes it.
+// TestReference: the table of keys in docs/CONFIGURATION.md has the texts of app.toml.
 func TestReference(t *testing.T) {
-	const page, heading = "../../docs/CONFIGURATION.md", "## The keys of app.toml\n"
 	doc, err := os.ReadFile("app.toml")
 	require.NoError(t, err)
 	table, section, about := "| key | default | is |\n|---|---|---|\n", "", ""
@@ -37,20 +34,7 @@ func TestReference(t *testing.T) {
 			about = ""
 		}
 	}
-	was, err := os.ReadFile(page)
-	require.NoError(t, err)
-	before, rest, found := strings.Cut(string(was), heading)
-	require.True(t, found)
-	intro, rest, found := strings.Cut(rest, "| key |")
-	require.True(t, found)
-	rows, after, found := strings.Cut(rest, "\n\n")
-	require.True(t, found)
-	if *rewrite {
-		require.NoError(t, os.WriteFile(page, []byte(before+heading+intro+table+"\n"+after), 0o644))
-		return
-	}
-	require.Equal(t, strings.Split(table, "\n"), strings.Split("| key |"+rows+"\n", "\n"),
-		"go test ./abci/home -run Reference -rewrite")
+	lists.Hold(t, "CONFIGURATION.md", table)
 }
 
 // asMarkdown turns quoted words into code, and names of documents into links.

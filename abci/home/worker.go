@@ -19,19 +19,15 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// features is the folder, within a home, in which the worker caches the features of its images
-// between starts.
-const features = "data/features"
-
 // WorkerOf returns the configuration of a home's worker: keys or signer, journal, policy, consent,
 // data and trainer.
 func WorkerOf(c *config.Config, a AppConfig, s *Keystore, p Participant, data PartOf,
 	log func(string, ...any)) (worker.Config, error) {
-	policy, err := homePolicy(c, a.Worker)
+	genesis, err := genesisPrivacy(c)
 	if err != nil {
 		return worker.Config{}, err
 	}
-	return workerOf(c, a, s, p, policy, data, log)
+	return workerOf(c, a, s, p, policyOf(genesis, a.Worker), data, log)
 }
 
 func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
@@ -56,11 +52,7 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 		if own.Groups != nil && t.Params.Privacy.Unit == "" {
 			log(trainer.GroupsIgnored)
 		}
-		keep, err := keepIn(ctx, InHome(c, features), own.Len(), log)
-		if err != nil {
-			return mnist.Features{}, err
-		}
-		return worker.Shard(own, nil, t.Params.Model, keep)
+		return worker.Shard(own, nil, t.Params.Model, inputs.Keep{Alone: true, Progress: progressOf(ctx, own.Len(), log)})
 	}
 	if a.Worker.TestSeed != 0 {
 		log("TEST CHAIN ONLY: noise from a known seed gives no privacy", "seed", a.Worker.TestSeed)
@@ -69,19 +61,25 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 	return w, nil
 }
 
-// readExamples reads the worker's share of the data at worker.data, for a model that this program
-// trains.
-func (w WorkerConfig) readExamples(t worker.Task, data PartOf) (mnist.Set, error) {
-	if len(w.Trainer) > 0 {
-		return mnist.Set{}, fmt.Errorf("%w: worker.trainer is set, and the chain's model is %q, which this program "+
-			"trains itself: leave worker.trainer out, or name a chain whose model is external",
-			worker.ErrUnfit, t.Params.Model.Kind)
+// CheckFit returns worker.ErrUnfit if worker.trainer or worker.data does not suit a model that this program trains, on
+// a chain of that many active participants. It accepts all settings for an external model.
+func (w WorkerConfig) CheckFit(m params.Model, active int) error {
+	if len(w.Trainer) > 0 && m.Kind != params.ModelExternal {
+		return fmt.Errorf("%w: worker.trainer is set, and the chain's model is %q, which this program trains itself: leave "+
+			"worker.trainer out, or name a chain whose model is external", worker.ErrUnfit, m.Kind)
 	}
-	if w.Data == "" && t.Active > 1 {
-		return mnist.Set{}, fmt.Errorf("%w: worker.data of app.toml is empty, and %d participants train on this "+
-			"chain, each on data of its own: name the folder or the CSV file of yours, or say %q for the embedded MNIST, of "+
-			"which worker.part and worker.parts deal out a share",
-			worker.ErrUnfit, t.Active, EmbeddedData)
+	if w.Data == "" && active > 1 && m.Kind != params.ModelExternal {
+		return fmt.Errorf("%w: worker.data of app.toml is empty, and %d participants train on this chain, each on data of "+
+			"its own: name the folder or the CSV file of yours, or say %q for the embedded MNIST, of which worker.part and "+
+			"worker.parts deal out a share", worker.ErrUnfit, active, EmbeddedData)
+	}
+	return nil
+}
+
+// readExamples reads the worker's share of the data at worker.data, for a model that this program trains.
+func (w WorkerConfig) readExamples(t worker.Task, data PartOf) (mnist.Set, error) {
+	if err := w.CheckFit(t.Params.Model, t.Active); err != nil {
+		return mnist.Set{}, err
 	}
 	own, err := data(w.Data, t.Params.Model, w.partOf)
 	if err == nil {
@@ -174,22 +172,17 @@ func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (fun
 	}, nil
 }
 
-// keepIn returns the settings with which the worker caches the features of its images in a folder,
-// logs the progress of computing them, and stops computing when ctx ends. Reading features from the
-// cache is not logged.
-func keepIn(ctx context.Context, folder string, images int, log func(string, ...any)) (inputs.Keep, error) {
-	if err := os.MkdirAll(folder, config.DefaultDirPerm); err != nil {
-		return inputs.Keep{}, err
-	}
+// progressOf returns a function that logs the progress of computing the features of images, and stops it when ctx ends.
+func progressOf(ctx context.Context, images int, log func(string, ...any)) func(done int) error {
 	const every = 2 * time.Second
-	var last time.Time
-	return inputs.Keep{Folder: folder, Progress: func(done int) error {
-		if done < images && time.Since(last) >= every || done == images && !last.IsZero() {
+	last := time.Now()
+	return func(done int) error {
+		if done < images && time.Since(last) >= every {
 			last = time.Now()
 			log("computing the features of the training images", "done", done, "of", images)
 		}
 		return ctx.Err()
-	}}, nil
+	}
 }
 
 // partOf returns the indices of the participant's examples in training data with the given labels.

@@ -50,6 +50,16 @@ func (g *BlockGap) Missing() (next, oldest int64) {
 	return g.missing()
 }
 
+// PeerHeight returns the height of the last block that a connected peer has reported, 0 if none has.
+func (g *BlockGap) PeerHeight() (height int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, r := range g.ranges {
+		height = max(height, r.Height)
+	}
+	return height
+}
+
 func (g *BlockGap) missing() (next, oldest int64) {
 	s := g.state()
 	if s == nil {

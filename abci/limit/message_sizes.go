@@ -154,7 +154,7 @@ func (b Messages) Install(exempt ...p2p.Reactor) cmtnode.Option {
 }
 
 func (b Messages) replace(n *cmtnode.Node, exempt []p2p.Reactor) {
-	for _, name := range []string{"MEMPOOL", "BLOCKSYNC", "CONSENSUS", "EVIDENCE", "STATESYNC", "PEX", "EXPRESS",
+	for _, name := range []string{"MEMPOOL", "BLOCKSYNC", "CONSENSUS", "EVIDENCE", "STATESYNC", "PEX", "AGGREGATES",
 		"CLOCK"} {
 		r, ok := n.Switch().Reactor(name)
 		if !ok || slices.Contains(exempt, r) {

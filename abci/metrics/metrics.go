@@ -38,7 +38,7 @@ type Metrics struct {
 	rejected                                        *prometheus.CounterVec
 	stage, execute, rule                            *prometheus.HistogramVec
 	poolTxs, poolBytes                              *prometheus.GaugeVec
-	reputation, epsilon, left                       *prometheus.GaugeVec
+	reputation, epsilon, left, weight               *prometheus.GaugeVec
 	contributions                                   *prometheus.CounterVec
 	active, absent, silent                          *prometheus.GaugeVec
 	clock, build                                    *prometheus.GaugeVec
@@ -75,36 +75,38 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	m.planned = gauge("rounds_planned", "Rounds of the running epoch.")
 	m.finished = gauge("finished", "1 when the epoch's training is over, else 0.")
 	m.opened = gauge("round_opened_timestamp_seconds", "When this node saw the open round begin, in Unix time.")
-	m.clock = gauge("clock_offset_seconds", "How far this host's clock is ahead of the median of its peers', "+
-		"below 0 behind.")
+	m.clock = gauge("clock_offset_seconds", "How far this host's clock is ahead of the median of its members' and "+
+		"persistent peers', below 0 behind; 0 with fewer than three of them.")
 	m.participants = gauge("participants", "Active participants, N.")
 	m.resting = gauge("participants_resting", "Active participants for which rounds do not wait, because they missed "+
 		"rounds.")
 	m.byzantine = gauge("byzantine", "Byzantine participants that the rule withstands now, f.")
-	m.offences = gauge("offences", "Equivocations that are proven on the chain.")
+	m.offences = gauge("offences", "Proven offences: equivocations and double votes.")
 	m.proposals = gauge("proposals_open", "Proposals that await approvals or a round boundary.")
 	m.upgrade = gauge("upgrade_height", "First height of the planned upgrade; 0 if none is planned.")
-	m.budget = gauge("epsilon_budget", "Epsilon that each participant may spend; 0 for no budget.")
+	m.budget = gauge("epsilon_budget", "Epsilon that the epoch lets each participant spend; 0 for no budget.")
 	m.rounds = counter("rounds_closed_total", "Rounds that this node has seen closed since it started.")
 	m.views = counter("view_changes_total", "Leaders passed over in closed rounds.")
 	m.included = counter("gradients_included_total", "Gradients in closed rounds.")
-	m.rejected = counter("rejected_total", "Transactions rejected by CheckTx and proposals rejected by ProcessProposal, "+
-		"by result code.", "verb", "code", "reason")
-	m.stage = histogram("round_stage_seconds", "Wall clock of a round by stage: lgc, ge, bc. Stages that the node did "+
-		"not see whole are left out.", "stage")
-	m.execute = histogram("execute_seconds", "Judging a block that closes a round: signatures, VRF proofs, rule, "+
-		"state hash.")
-	m.rule = histogram("rule_seconds", "Computing the aggregate of a round by the rule, where this node's "+
-		"participant leads.")
+	m.rejected = counter("rejected_total", "Transactions that check_tx rejected, and proposals that process_proposal "+
+		"rejected, by result code.", "verb", "code", "reason")
+	m.stage = histogram("round_stage_seconds", "Histogram of a round's stages on this node's clock: lgc local gradient "+
+		"computation, ge gradient exchange, bc consensus. Stages that it did not see whole are left out.", "stage")
+	m.execute = histogram("execute_seconds", "Histogram: judging a block that closes a round, with signatures, VRF "+
+		"proofs, rule and state hash.")
+	m.rule = histogram("rule_seconds", "Histogram: computing the aggregate of a round by the rule, where this "+
+		"node's participant leads.")
 	m.poolTxs = gauge("pool_transactions", "Transactions in the application's pool.")
 	m.poolBytes = gauge("pool_bytes", "Bytes in the application's pool.")
 	m.reputation = gauge("reputation", "Reputation of an active participant, within 0 and 1.", "participant")
-	m.epsilon = gauge("epsilon_spent", "Epsilon that an active participant's gradients have cost, by the ledger; "+
-		"absent without a guarantee.", "participant")
+	m.weight = gauge("weight", "Weight of a participant's gradient in the last closed round, 1 for an equal share; "+
+		"absent without its gradient, and where the rule gives no weights.", "participant")
+	m.epsilon = gauge("epsilon_spent", "Epsilon that an active participant's gradients have cost, by the ledger, "+
+		"which cannot prove that noise was added; absent without a guarantee.", "participant")
 	m.left = gauge("participations_left", "Gradients that an active participant's budget still pays for; absent "+
 		"without a budget.", "participant")
 	m.contributions = counter("contributions_total", "Gradients of a participant in closed rounds, since this "+
-		"node started.", "participant", "selected")
+		"node started, and whether they entered Delta.", "participant", "selected")
 	m.active = gauge("participant_active", "1 while this node's participant is active, 0 after it has left; absent "+
 		"without a participant.")
 	m.absent = gauge("rounds_since_gradient", "Closed rounds since the last one with a gradient of this node's "+
@@ -115,12 +117,12 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 		m.rejected.WithLabelValues(chainID, verb, "0", "none") // creates the counter before the first rejection
 	}
 	m.received = counter("gossip_received_bytes_total", "Bytes of transactions that peers sent: new, known before, "+
-		"rejected; and of announcements.", "what")
+		"refused; and of their announcement.", "what")
 	for _, what := range []string{ReceivedNew, ReceivedKnown, ReceivedRefused, ReceivedAnnouncement} {
 		m.received.WithLabelValues(chainID, what)
 	}
 	m.parts = counter("block_parts_total", "Parts of proposed blocks that this node rebuilt from its pool, or "+
-		"requested from its peers.", "how")
+		"requested from a peer because a transaction of the block had not reached it.", "how")
 	for _, how := range []string{PartsRebuilt, PartsRequested} {
 		m.parts.WithLabelValues(chainID, how)
 	}
@@ -135,81 +137,6 @@ func (m *Metrics) Build(version string, stateMachine uint64, cometbft string) {
 	if m != nil {
 		m.build.WithLabelValues(m.chainID, version, strconv.FormatUint(stateMachine, 10), cometbft).Set(1)
 	}
-}
-
-// Signer registers a gauge that is 1 while the signer of the participant's keys answers.
-func (m *Metrics) Signer(isAway func() bool) {
-	m.signerGauge("signer_answers", "1 while the signer of the participant's keys answers, else 0; absent without "+
-		"worker.signer.", isAway)
-}
-
-// ValidatorSigner registers a gauge that is 1 while the signer of the validator's key is connected.
-func (m *Metrics) ValidatorSigner(isAway func() bool) {
-	m.signerGauge("validator_signer_connected", "1 while the signer of the validator's key is connected, else 0; absent "+
-		"without priv_validator_laddr.", isAway)
-}
-
-// BlocksBehind registers a gauge of the decided blocks that the node has not committed.
-func (m *Metrics) BlocksBehind(behind func() int64) {
-	m.gaugeFunc("blocks_behind", "Blocks that nodes of more than f members have, and this node has not committed.",
-		func() float64 { return float64(behind()) })
-}
-
-// DiskFree registers a gauge of the bytes that the node can still write to the disk of its databases.
-func (m *Metrics) DiskFree(free func() uint64) {
-	m.gaugeFunc("disk_free_bytes", "Bytes that the node can still write to the disk of its databases.",
-		func() float64 { return float64(free()) })
-}
-
-// WorkerStopped registers a gauge that is 1 once the worker has stopped and the validator
-// continues.
-func (m *Metrics) WorkerStopped(stopped func() bool) {
-	m.truth("worker_stopped", "1 after the worker has stopped and the validator goes on without it, else 0; absent "+
-		"without a worker in the node.", stopped)
-}
-
-// ConsentAwaited registers a gauge that is 1 while the running epoch awaits this home's consent.
-func (m *Metrics) ConsentAwaited(awaited func() bool) {
-	m.truth("consent_awaited", "1 while the running epoch awaits the consent of this home, else 0; absent unless "+
-		"worker.consent asks.", awaited)
-}
-
-// PeersRejected registers two counters of rejected connections: strangers, rejected after the
-// handshake, and handshakes, rejected before it because unknown addresses began too many.
-func (m *Metrics) PeersRejected(strangers, handshakes func() int64) {
-	if m == nil {
-		return
-	}
-	for reason, count := range map[string]func() int64{"stranger": strangers, "handshakes": handshakes} {
-		register[prometheus.Collector](m.registry, prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: namespace,
-			Name: "peers_rejected_total", Help: "Connections that this node has rejected, since it started.",
-			ConstLabels: prometheus.Labels{"chain_id": m.chainID, "reason": reason}},
-			func() float64 { return float64(count()) }))
-	}
-}
-
-// signerGauge registers a gauge whose value is 0 while isAway returns true, and 1 otherwise.
-func (m *Metrics) signerGauge(name, help string, isAway func() bool) {
-	m.truth(name, help, func() bool { return !isAway() })
-}
-
-// truth registers a gauge that is 1 while holds returns true, and 0 otherwise.
-func (m *Metrics) truth(name, help string, holds func() bool) {
-	m.gaugeFunc(name, help, func() float64 {
-		if holds() {
-			return 1
-		}
-		return 0
-	})
-}
-
-// gaugeFunc registers a gauge. Each collection of the metrics calls value for the gauge's value.
-func (m *Metrics) gaugeFunc(name, help string, value func() float64) {
-	if m == nil {
-		return
-	}
-	register[prometheus.Collector](m.registry, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace,
-		Name: name, Help: help, ConstLabels: prometheus.Labels{"chain_id": m.chainID}}, value))
 }
 
 // These are the values of the label what for the bytes that gossip receives: transactions that are
@@ -324,7 +251,7 @@ func (m *Metrics) State(c Chain) {
 		}
 	}
 	for p := range gone {
-		for _, g := range []*prometheus.GaugeVec{m.reputation, m.epsilon, m.left} {
+		for _, g := range []*prometheus.GaugeVec{m.reputation, m.epsilon, m.left, m.weight} {
 			g.DeleteLabelValues(m.chainID, index(p))
 		}
 	}
@@ -405,6 +332,17 @@ func (m *Metrics) CountContribution(participant uint32, selected bool) {
 		return
 	}
 	m.contributions.WithLabelValues(m.chainID, index(participant), strconv.FormatBool(selected)).Inc()
+}
+
+// Weigh records the weights of a closed round's gradients, by participant, and forgets those of the round before.
+func (m *Metrics) Weigh(weights map[uint32]float64) {
+	if m == nil {
+		return
+	}
+	m.weight.DeletePartialMatch(prometheus.Labels{"chain_id": m.chainID})
+	for p, w := range weights {
+		m.weight.WithLabelValues(m.chainID, index(p)).Set(w)
+	}
 }
 
 // CountRejection counts a rejection, by the ABCI method, the result code and the code's name.

@@ -25,7 +25,8 @@ const (
 // Connections returns this node's view of its peers.
 func (n *Network) Connections() query.Connections {
 	next, oldest := n.blockGap.Missing()
-	return query.Connections{ClosedBy: n.earlyCloses.closedBy(), MissingBlock: next, OldestBlock: oldest}
+	return query.Connections{ClosedBy: n.earlyCloses.closedBy(), MissingBlock: next, OldestBlock: oldest,
+		PeerHeight: n.blockGap.PeerHeight()}
 }
 
 // CheckGap returns an error if the node cannot catch up, because its peers have dropped the block

@@ -1,5 +1,5 @@
-// Package network connects a node to its peers and clients. It decides which peers may connect and
-// what their messages may cost, runs the reactors for transactions, aggregates and blocks, dials the
+// Package network connects a node to its peers and clients. It installs abci/admission (which nodes may connect) and
+// abci/limit (what their messages may cost), runs the reactors for transactions, aggregates and blocks, dials the
 // persistent peers, and serves the RPC.
 package network
 
@@ -82,7 +82,7 @@ func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metr
 	n.Admitted = n.txs
 	blocks := reactor.NewBlockReactor(a, flood, n.Trusts, n.txs.Expects, n.Messages, m)
 	return []cmtnode.Option{
-		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": n.aggregates, "CLOCK": n.clocks,
+		cmtnode.CustomReactors(map[string]p2p.Reactor{"AGGREGATES": n.aggregates, "CLOCK": n.clocks,
 			"EARLY_CLOSES": n.earlyCloses}),
 		limit.EvidenceLimiter, limit.SyncLimiter(n.PeerIDs, n.blockGap), n.txs.Install, blocks.Install,
 		n.Install(n.txs, blocks),
@@ -129,7 +129,7 @@ func (n *Network) Watch(ctx context.Context, a *abci.Application) {
 	sw := n.node.Switch()
 	go n.Messages.Watch(sw, n.log, ctx.Done())
 	go n.Control.Watch(sw, n.log, ctx.Done())
-	if a.State().Validators() > 1 {
+	if s := a.State(); s == nil || s.Validators() > 1 { // without a state, a state sync needs a peer
 		go n.earlyCloses.reportNoPeers(ctx, string(n.node.NodeInfo().ID()), n.log)
 	}
 	go n.watchBlockGap(ctx, sw)

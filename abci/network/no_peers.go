@@ -30,7 +30,8 @@ func (e *earlyCloses) reportNoPeers(ctx context.Context, ownID string, logger lo
 		case hint != "":
 			text = "no peers: " + hint
 		default:
-			text = "no peers yet: the chain stands until enough validators are connected (spdl doctor probes them)"
+			text = "no peers yet: this node gets no block or state, and the chain stands without enough validators " +
+				"(spdl doctor probes them)"
 		}
 		if text != last && text != "" {
 			logger.Info(text)

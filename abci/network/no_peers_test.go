@@ -34,7 +34,7 @@ func TestReportNoPeers(t *testing.T) {
 		e.RemovePeer(peer, io.EOF)
 		text := said()
 		require.Contains(t, text, "1 node(s) closed the connection right after the handshake")
-		require.Contains(t, text, "add aabb to p2p.allowed_peers")
+		require.Contains(t, text, "another node with the id aabb")
 		require.Contains(t, text, "closed by "+string(peer.ID()))
 		e.AddPeer(peer)
 		require.Empty(t, said())

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"time"
 
 	"github.com/cometbft/cometbft/config"
@@ -8,21 +9,18 @@ import (
 	"github.com/spdl/spdl/abci/version"
 )
 
-// logCaughtUp logs that the node has fetched the blocks of its peers and takes part in consensus.
-// took is the time since the node's start.
-func (r *Running) logCaughtUp(took time.Duration) {
+// logCaughtUp logs that the node, which takes part in consensus, has the blocks of its peers. CometBFT also enters
+// consensus right after state sync, at the snapshot's height, and fetches the blocks since then there. So logCaughtUp
+// waits while behind returns more than the block being decided. began is the node's start.
+func (r *Running) logCaughtUp(ctx context.Context, began time.Time, behind func() int64) {
+	for ; behind() > 1; time.Sleep(100 * time.Millisecond) {
+		if ctx.Err() != nil {
+			return
+		}
+	}
 	if s := r.Application.State(); s != nil {
 		r.log.Info("the node has caught up", "height", s.Height, "epoch", s.Progress.Epoch, "round", s.Progress.Round,
-			"peers", r.Node.Switch().Peers().Size(), "seconds", took.Seconds())
-	}
-}
-
-// logStop logs that the node has stopped, with its last height and round. took is the duration of
-// the stop.
-func (r *Running) logStop(took time.Duration) {
-	if s := r.Application.State(); s != nil {
-		r.log.Info("the node has stopped", "height", s.Height, "epoch", s.Progress.Epoch, "round", s.Progress.Round,
-			"seconds", took.Seconds())
+			"peers", r.Node.Switch().Peers().Size(), "seconds", time.Since(began).Seconds())
 	}
 }
 

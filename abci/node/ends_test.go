@@ -43,6 +43,30 @@ func run(t *testing.T, c *config.Config, a home.AppConfig, round uint64) {
 	require.Empty(t, r.Failed())
 }
 
+// TestCaughtUp: a node in consensus that is behind its peers, as after state sync, does not say that it has caught up.
+func TestCaughtUp(t *testing.T) {
+	stage.NotShort(t, "runs a node")
+	c, a := alone(t, 100_000)
+	started, err := Start(c, a, log.NewNopLogger(), Hooks{})
+	require.NoError(t, err)
+	var out bytes.Buffer
+	r := &Running{Application: started.Application, Node: started.Node, log: log.NewTMLogger(log.NewSyncWriter(&out))}
+	asked, left := 0, []int64{520, 2, 1}
+	r.logCaughtUp(t.Context(), time.Now(), func() int64 {
+		require.Empty(t, out.String(), "%d blocks behind", left[asked])
+		asked++
+		return left[asked-1]
+	})
+	require.Equal(t, len(left), asked)
+	require.Contains(t, out.String(), "the node has caught up")
+	out.Reset()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.logCaughtUp(ctx, time.Now(), func() int64 { return 2 })
+	require.Empty(t, out.String())
+	require.NoError(t, started.Stop())
+}
+
 // TestDamagedJournalLeavesTheValidatorAlone: the validator goes on, and the log names the remedy.
 func TestDamagedJournalLeavesTheValidatorAlone(t *testing.T) {
 	stage.NotShort(t, "runs a node")
@@ -182,6 +206,7 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 // TestGenesisThatNeverBegan: a home whose chain has no block begins the chain of another genesis, unless its
 // participant has signed something.
 func TestGenesisThatNeverBegan(t *testing.T) {
+	t.Parallel()
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
 	doc, err := home.ReadGenesis(c)
@@ -228,6 +253,7 @@ func TestGenesisThatNeverBegan(t *testing.T) {
 
 // TestReplacedGenesisIsRefused: a home whose chain has begun rejects another genesis.
 func TestReplacedGenesisIsRefused(t *testing.T) {
+	t.Parallel()
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
 	first, err := os.ReadFile(c.GenesisFile())
@@ -256,6 +282,7 @@ func TestReplacedGenesisIsRefused(t *testing.T) {
 // TestDatabasesThatDisagree: if the block store, the state database and the application are at
 // different heights, the start fails with an error that names the remedy, and without a panic.
 func TestDatabasesThatDisagree(t *testing.T) {
+	t.Parallel()
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
 	run(t, c, a, 2)
@@ -312,28 +339,26 @@ type restored struct {
 	done           atomic.Bool
 }
 
-func (r *restored) RestoreTimes() (time.Time, time.Time, bool) {
-	return r.offered, r.taken, r.done.Load()
-}
+func (r *restored) times() (time.Time, time.Time, bool) { return r.offered, r.taken, r.done.Load() }
 
 // TestStateSyncEnds: a state sync without progress ends with an error that says what to check. A
 // state sync that makes progress or has succeeded is not ended.
 func TestStateSyncEnds(t *testing.T) {
 	ctx := context.Background()
 	quick := syncTimeouts{offer: 20 * time.Millisecond, chunk: 40 * time.Millisecond, interval: time.Millisecond}
-	err := watchSync(ctx, &restored{}, quick)
+	err := watchSync(ctx, (&restored{}).times, quick)
 	require.ErrorIs(t, err, errSync)
 	require.ErrorContains(t, err, "no peer has offered a snapshot")
 	require.ErrorContains(t, err, "snapshot.interval in app.toml")
-	err = watchSync(ctx, &restored{offered: time.Now()}, quick)
+	err = watchSync(ctx, (&restored{offered: time.Now()}).times, quick)
 	require.ErrorIs(t, err, errSync)
 	require.ErrorContains(t, err, "none has sent a right chunk")
 	busy := &restored{offered: time.Now(), taken: time.Now().Add(time.Hour)}
 	time.AfterFunc(100*time.Millisecond, func() { busy.done.Store(true) })
-	require.NoError(t, watchSync(ctx, busy, quick))
+	require.NoError(t, watchSync(ctx, busy.times, quick))
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	require.NoError(t, watchSync(ended, &restored{}, quick))
+	require.NoError(t, watchSync(ended, (&restored{}).times, quick))
 
 	r := &Running{upgradeHalt: newUpgradeHalt(), failures: make(chan error, 2)}
 	logMonitor{log.NewNopLogger(), r.onError, nil}.With("module", "statesync").Error("State sync failed", "err",

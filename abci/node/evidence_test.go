@@ -19,6 +19,7 @@ import (
 // piece has convicted the validator, the pool rejects every piece, and the chain makes further
 // blocks.
 func TestEvidenceFloodEndsInThePool(t *testing.T) {
+	t.Parallel()
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
 	r, err := Start(c, a, log.NewNopLogger(), Hooks{})

@@ -218,14 +218,14 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	began := time.Now()
 	go func() {
 		if r.network.Synced(ctx) == nil { // consensus starts only after the node has synced
-			r.logCaughtUp(time.Since(began))
+			go r.logCaughtUp(ctx, began, r.blocksBehind)
 			r.watch(ctx, consensus)
 		}
 	}()
 	go r.watchSizes(ctx, r.log)
 	if c.StateSync.Enable {
 		go func() {
-			if err := watchSync(ctx, r.Application, syncPatience(c.StateSync.DiscoveryTime)); err != nil {
+			if err := watchSync(ctx, r.Application.RestoreTimes, syncPatience(c.StateSync.DiscoveryTime)); err != nil {
 				r.fail(err)
 			}
 		}()

@@ -54,6 +54,7 @@ func alone(t *testing.T, rounds uint64) (*config.Config, home.AppConfig) {
 // TestCheckTxKeepsNothing: CometBFT's /check_tx returns the node's verdict on a transaction, and no
 // block carries that transaction.
 func TestCheckTxKeepsNothing(t *testing.T) {
+	t.Parallel()
 	c, a := alone(t, 1000)
 	keys, err := new(home.Keystore).LoadKeys(filepath.Join(c.RootDir, "config", "participant_key.json"))
 	require.NoError(t, err)
@@ -88,6 +89,7 @@ func TestCheckTxKeepsNothing(t *testing.T) {
 // TestRPC: the port of rpc.laddr serves CometBFT's RPC, its websocket and abci.TxsPath, until the node
 // stops. The node tells its address.
 func TestRPC(t *testing.T) {
+	t.Parallel()
 	c, a := alone(t, 100_000)
 	keys, err := new(home.Keystore).LoadKeys(filepath.Join(c.RootDir, "config", "participant_key.json"))
 	require.NoError(t, err)
@@ -137,6 +139,7 @@ func TestRPC(t *testing.T) {
 // TestStart: a node with its worker trains, stops, and continues in the same process from its
 // databases.
 func TestStart(t *testing.T) {
+	t.Parallel()
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
 	var reached uint64
@@ -161,6 +164,7 @@ func TestStart(t *testing.T) {
 // TestStartRestored: a home with its keys and without a data folder is a restored one, and starts.
 // A data folder without the validator's last signature is rejected.
 func TestStartRestored(t *testing.T) {
+	t.Parallel()
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 1)
 	require.NoError(t, os.RemoveAll(c.DBDir()))

@@ -10,8 +10,8 @@ import (
 // errSync means that a state sync can no longer succeed.
 var errSync = errors.New("state sync failed")
 
-const syncRemedy = "check statesync.rpc_servers, trust_height and trust_hash in config.toml, and that peers of this " +
-	"node take snapshots (snapshot.interval in app.toml); " +
+const syncRemedy = "check statesync.rpc_servers, trust_height and trust_hash in config.toml, and that peers admit " +
+	"this node (their p2p.allowed_peers) and take snapshots (snapshot.interval in app.toml); " +
 	"if the log says that snapshots are of another version, start the release of that version; " +
 	"or set statesync.enable = false to fetch all blocks"
 
@@ -30,19 +30,12 @@ func syncPatience(discovery time.Duration) syncTimeouts {
 	return syncTimeouts{offer: max(4*discovery, time.Minute), chunk: 5 * time.Minute, interval: time.Second}
 }
 
-// restorer is the part of the application that watchSync needs.
-type restorer interface {
-	// RestoreTimes returns the times of the last accepted offer of a snapshot and of the last
-	// correct chunk (zero if there was none), and whether the application has a state.
-	RestoreTimes() (offered, taken time.Time, done bool)
-}
-
-// watchSync waits for the end of a state sync. It returns nil when the application has its state or
-// ctx ends, and errSync if the sync makes no progress within the bounds p.
-func watchSync(ctx context.Context, a restorer, p syncTimeouts) error {
+// watchSync waits for the end of a state sync. It returns nil when the application has its state or ctx ends, and
+// errSync if the sync makes no progress within the bounds p. times is Application.RestoreTimes.
+func watchSync(ctx context.Context, times func() (offered, taken time.Time, done bool), p syncTimeouts) error {
 	start := time.Now()
 	for {
-		offered, taken, done := a.RestoreTimes()
+		offered, taken, done := times()
 		if done || ctx.Err() != nil {
 			return nil
 		}

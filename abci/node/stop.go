@@ -55,7 +55,10 @@ func (r *Running) Stop() error {
 	}
 	err = errors.Join(err, r.databases.Close(), r.db.Close())
 	if ran {
-		r.logStop(time.Since(began))
+		if s := r.Application.State(); s != nil {
+			r.log.Info("the node has stopped", "height", s.Height, "epoch", s.Progress.Epoch, "round", s.Progress.Round,
+				"seconds", time.Since(began).Seconds())
+		}
 	}
 	return err
 }

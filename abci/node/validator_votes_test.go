@@ -84,6 +84,7 @@ func TestValidatorVotes(t *testing.T) {
 
 // TestOtherValidatorKey: a node warns at its start about a validator key that is not the chain's.
 func TestOtherValidatorKey(t *testing.T) {
+	t.Parallel()
 	c, a := alone(t, 10)
 	for want := range 2 {
 		var out bytes.Buffer

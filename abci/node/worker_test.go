@@ -33,6 +33,7 @@ func (a asked) Await(ctx context.Context, pub []byte, last *worker.Task) (*worke
 // Here the node's chain has a second validator and the node has no peer. The worker of a node that
 // makes the blocks itself does request its round.
 func TestWorkerWaitsUntilItsNodeHasCaughtUp(t *testing.T) {
+	t.Parallel()
 	stage.NotShort(t, "runs a node")
 	second := func(c *config.Config) {
 		doc, err := home.ReadGenesis(c)

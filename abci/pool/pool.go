@@ -199,7 +199,7 @@ func (p *Pool) checkVacant(at slot, t *tx.Tx) error {
 	}
 	if earlier, ok := p.rejected[at]; ok {
 		if earlier.Tx.Hash == t.Hash {
-			return fmt.Errorf("%w: aggregate %X", app.ErrTolerance, t.Hash[:8])
+			return fmt.Errorf("aggregate %X was rejected before: %w", t.Hash[:8], earlier.Err)
 		}
 		return fmt.Errorf("%w: %s of participant %d for round %d, which was rejected", ErrOccupied, t.Kind(), at.Participant,
 			at.Round)

@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
@@ -19,6 +20,8 @@ type Connections struct {
 	// have dropped that block, and OldestBlock the lowest height that they have. Otherwise both are 0.
 	MissingBlock int64 `json:"missing_block,omitempty"`
 	OldestBlock  int64 `json:"oldest_block,omitempty"`
+	// PeerHeight is the height of the last block that a peer has reported, 0 if none has.
+	PeerHeight int64 `json:"peer_height,omitempty"`
 }
 
 func (q *Queries) queryConnections(*app.State, string) (any, error) {
@@ -27,14 +30,33 @@ func (q *Queries) queryConnections(*app.State, string) (any, error) {
 	return c, nil
 }
 
+// Restore is the progress of a state sync, zero before a snapshot is accepted.
+type Restore struct {
+	Offered, Taken   time.Time // of the last accepted offer, and of the last correct chunk
+	Height           uint64    // the snapshot's
+	Received, Chunks int       // 0 once the snapshot could not be restored
+}
+
 // answerEarly fills in the response to a request before the node has a state. Only /connections has
-// an answer then; other paths fail with ErrNotReady.
+// an answer then; other paths fail with ErrNotReady and what the node waits for.
 func (q *Queries) answerEarly(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery) (err error) {
-	if strings.Trim(req.Path, "/") != "connections" {
-		return ErrNotReady
+	if strings.Trim(req.Path, "/") == "connections" {
+		r.Value, err = encode(q.queryConnections(nil, ""))
+		return err
 	}
-	r.Value, err = encode(q.queryConnections(nil, ""))
-	return err
+	c, sync := q.Host.Connections(), q.Restored()
+	peers := fmt.Sprintf("its peers are at height %d", c.PeerHeight)
+	switch {
+	case sync.Chunks > 0:
+		return fmt.Errorf("%w: it syncs the state of height %d, and has %d of %d chunks of the snapshot; %s", ErrNotReady,
+			sync.Height, sync.Received, sync.Chunks, peers)
+	case c.PeerHeight > 0:
+		return fmt.Errorf("%w: it syncs its state, and waits for a snapshot; %s", ErrNotReady, peers)
+	case len(c.ClosedBy) > 0:
+		return fmt.Errorf("%w, and no peer: %d node(s) closed its connections (the reason: spdl doctor, check \"peers\")",
+			ErrNotReady, len(c.ClosedBy))
+	}
+	return fmt.Errorf("%w: no peer with a block is connected, or the chain has not begun", ErrNotReady)
 }
 
 // Gap describes the block that the node misses, and says what its operator can do. It returns "" if
@@ -60,7 +82,9 @@ func (c Connections) Hint(ownID string) string {
 	if len(c.ClosedBy) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d node(s) closed the connection right after the handshake, and may not admit this node yet: "+
-		"their operators add %s to p2p.allowed_peers of app.toml, or a member registers it (spdl tx join, spdl tx "+
-		"rotate --nodes); closed by %s", len(c.ClosedBy), ownID, strings.Join(c.ClosedBy, ", "))
+	return fmt.Sprintf("%d node(s) closed the connection right after the handshake: either they do not admit this one: "+
+		"their operators add it to p2p.allowed_peers of app.toml (lets_it_in in their log is the command), or a member "+
+		"registers it (spdl tx join, spdl tx rotate --nodes %s; docs/CONFIGURATION.md, Who is let in); or another node "+
+		"with the id %[2]s, of a copy of this home, is connected to them: stop it; closed by %[3]s",
+		len(c.ClosedBy), ownID, strings.Join(c.ClosedBy, ", "))
 }

@@ -183,7 +183,8 @@ func queryMembership(_ *Queries, s *app.State, _ string) (any, error) {
 type EpochState struct {
 	Epoch     uint64 `json:"epoch"`
 	Running   bool   `json:"running"`
-	Rounds    uint64 `json:"rounds"` // the number of closed rounds
+	Finished  bool   `json:"finished"` // no further round closes
+	Rounds    uint64 `json:"rounds"`   // the number of closed rounds
 	Planned   uint64 `json:"planned"`
 	Opened    uint64 `json:"opened"` // the first height of the epoch
 	Closed    uint64 `json:"closed"` // the last height of the epoch; 0 for the running epoch
@@ -197,15 +198,16 @@ func queryEpochs(_ *Queries, s *app.State, _ string) (any, error) {
 	out := []EpochState{}
 	for _, e := range s.Epochs {
 		out = append(out, EpochState{
-			Epoch: e.Epoch, Rounds: e.Rounds, Planned: e.Params.Training.Rounds, Opened: e.Opened, Closed: e.Closed,
+			Epoch: e.Epoch, Finished: true, Rounds: e.Rounds, Planned: e.Params.Training.Rounds, Opened: e.Opened,
+			Closed: e.Closed,
 			Preset: e.Params.Preset, Rule: e.Params.Rule.Name, Dim: e.Params.Model.Dim(),
 			ModelHash: hex.EncodeToString(e.ModelHash),
 		})
 	}
 	hash := app.ModelHash(s.Model)
 	return append(out, EpochState{
-		Epoch: s.Progress.Epoch, Running: true, Rounds: s.Progress.Round, Planned: s.Params.Training.Rounds,
-		Opened: s.Progress.Began,
+		Epoch: s.Progress.Epoch, Running: true, Finished: s.Finished(), Rounds: s.Progress.Round,
+		Planned: s.Params.Training.Rounds, Opened: s.Progress.Began,
 		Preset: s.Params.Preset, Rule: s.Params.Rule.Name, Dim: len(s.Model), ModelHash: hex.EncodeToString(hash[:]),
 	}), nil
 }

@@ -23,8 +23,8 @@ var (
 	ErrUnknownPath = errors.New("unknown query path")
 	ErrBadQuery    = errors.New("malformed query")
 	ErrNotFound    = errors.New("not found")
-	// ErrNotReady means that the node has no state yet, because InitChain has not run.
-	ErrNotReady = errors.New("the chain has not begun")
+	// ErrNotReady means that neither InitChain nor a state sync has given the node a state.
+	ErrNotReady = errors.New("this node has no state yet")
 )
 
 // These constants limit the bytes of a query's path and of an error text in an answer. Otherwise a
@@ -144,7 +144,7 @@ var paths = map[string]func(q *Queries, s *app.State, arg string) (any, error){
 	"epochs":       queryEpochs,
 	"privacy":      queryPrivacy,
 	"upgrade":      (*Queries).queryUpgrade,
-	"clocks":       (*Queries).queryClocks,
+	"clocks":       func(q *Queries, _ *app.State, _ string) (any, error) { return nonNil(q.Host.PeerClocks()), nil },
 	"connections":  (*Queries).queryConnections,
 }
 
@@ -168,6 +168,7 @@ type Queries struct {
 	Rejections *Rejections
 	Attempts   *Attempts
 	Host       Host
+	Restored   func() *Restore // the progress of a state sync
 
 	answers    *memo.Bounded[answerKey, []byte]
 	ranges     *memo.Bounded[string, *cachedRange]
@@ -209,13 +210,16 @@ func New(q Queries) *Queries {
 	return &q
 }
 
+// Catch, if it is deferred, turns a panic of a function into its error.
+func Catch(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("panic: %v", r)
+	}
+}
+
 // Answer fills in the response to a request. It turns a panic into an error.
 func (q *Queries) Answer(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
+	defer Catch(&err)
 	s := q.State()
 	if s == nil {
 		return q.answerEarly(req, r)

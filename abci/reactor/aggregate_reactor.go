@@ -28,43 +28,43 @@ type AggregateReactor struct {
 }
 
 func NewAggregateReactor(maxBytes int) *AggregateReactor {
-	e := &AggregateReactor{maxBytes: maxBytes}
-	e.BaseReactor = *p2p.NewBaseReactor("Express", e)
-	return e
+	r := &AggregateReactor{maxBytes: maxBytes}
+	r.BaseReactor = *p2p.NewBaseReactor("Aggregates", r)
+	return r
 }
 
 // GetChannels implements p2p.Reactor.
-func (e *AggregateReactor) GetChannels() []*p2p.ChannelDescriptor {
+func (r *AggregateReactor) GetChannels() []*p2p.ChannelDescriptor {
 	return []*p2p.ChannelDescriptor{{
 		ID: limit.AggregateChannel, Priority: aggregatePriority, SendQueueCapacity: aggregateQueue,
-		RecvMessageCapacity: e.maxBytes, MessageType: &tx.Envelope{},
+		RecvMessageCapacity: r.maxBytes, MessageType: &tx.Envelope{},
 	}}
 }
 
 // Receive passes a peer's aggregate to the mempool, like any other transaction. If the application
 // admits it as new, the application calls Send.
-func (e *AggregateReactor) Receive(m p2p.Envelope) {
+func (r *AggregateReactor) Receive(m p2p.Envelope) {
 	message, ok := m.Message.(*tx.Envelope)
 	if !ok || tx.Kind(message.Kind) != tx.KindAggregate {
 		// The text of the message is not logged, because the peer chooses its length.
-		e.Logger.Error("not an aggregate", "peer", m.Src, "message", fmt.Sprintf("%T", m.Message))
-		e.Switch.StopPeerForError(m.Src, "a message that is no aggregate on the aggregates' channel")
+		r.Logger.Error("not an aggregate", "peer", m.Src, "message", fmt.Sprintf("%T", m.Message))
+		r.Switch.StopPeerForError(m.Src, "a message that is no aggregate on the aggregates' channel")
 		return
 	}
 	raw, err := message.Marshal()
 	if err == nil {
-		err = e.Pool.CheckTx(raw, nil, mempool.TxInfo{SenderP2PID: m.Src.ID()})
+		err = r.Pool.CheckTx(raw, nil, mempool.TxInfo{SenderP2PID: m.Src.ID()})
 	}
 	if err != nil {
-		e.Logger.Debug("aggregate not taken", "peer", m.Src, "err", err) // usually, the mempool already has it
+		r.Logger.Debug("aggregate not taken", "peer", m.Src, "err", err) // usually, the mempool already has it
 	}
 }
 
 // Send sends an admitted aggregate to all peers. It does not block.
-func (e *AggregateReactor) Send(raw []byte) {
+func (r *AggregateReactor) Send(raw []byte) {
 	var message tx.Envelope
-	if err := message.Unmarshal(raw); err != nil || !e.IsRunning() {
+	if err := message.Unmarshal(raw); err != nil || !r.IsRunning() {
 		return
 	}
-	e.Switch.TryBroadcast(p2p.Envelope{ChannelID: limit.AggregateChannel, Message: &message})
+	r.Switch.TryBroadcast(p2p.Envelope{ChannelID: limit.AggregateChannel, Message: &message})
 }

@@ -27,9 +27,9 @@ func (p *taker) CheckTx(t types.Tx, _ func(*abcitypes.ResponseCheckTx), _ mempoo
 	return nil
 }
 
-// TestExpressTakesAggregates: a message on the channel reaches the mempool byte for byte, so its
+// TestAggregateReactorReceives: a message on the channel reaches the mempool byte for byte, so its
 // signature stays valid.
-func TestExpressTakesAggregates(t *testing.T) {
+func TestAggregateReactorReceives(t *testing.T) {
 	e, pool := NewAggregateReactor(1<<20), &taker{}
 	e.Pool = pool
 	signed := apptest.Sign(1, &tx.Aggregate{Round: 3, Leader: 1, Digest: make([]byte, 32)})

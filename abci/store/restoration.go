@@ -12,12 +12,12 @@ import (
 type Restoration struct {
 	Height uint64
 	// Senders[i] is the sender of chunk i, "" while the chunk has not been received.
-	Senders []string
+	Senders  []string
+	Received int // the number of chunks that have been received
 
-	appHash     []byte // the trusted application hash
-	hashes      []byte // the SHA-256 hashes of the chunks
-	chunks      [][]byte
-	numReceived int
+	appHash []byte // the trusted application hash
+	hashes  []byte // the SHA-256 hashes of the chunks
+	chunks  [][]byte
 }
 
 // NewRestoration begins to restore a snapshot with the given number of chunks. hashes are the
@@ -38,14 +38,14 @@ func (r *Restoration) Add(index uint32, chunk []byte, sender string) bool {
 		return false
 	}
 	if r.chunks[index] == nil {
-		r.numReceived++
+		r.Received++
 	}
 	r.chunks[index], r.Senders[index] = chunk, sender
 	return true
 }
 
 // IsComplete reports whether all chunks have been received.
-func (r *Restoration) IsComplete() bool { return r.numReceived == len(r.chunks) }
+func (r *Restoration) IsComplete() bool { return r.Received == len(r.chunks) }
 
 // State decodes the state of a complete snapshot, compares its hash with the trusted application
 // hash, and releases the chunks. The caller must recover from a panic, which a hostile snapshot may

@@ -27,30 +27,30 @@ func (r Retain) Drops() bool { return r != Retain{} }
 //     it.
 //
 // CometBFT itself also keeps the headers and commits that are younger than the max age of evidence.
-func (x *Store) RetainHeight(out *app.Outcome, r Retain) (int64, error) {
-	s := out.State
-	if !r.Drops() || x.CheckpointEvery == 0 || out.Record == nil || (out.Record.Round+1)%x.CheckpointEvery != 0 {
+func (s *Store) RetainHeight(out *app.Outcome, r Retain) (int64, error) {
+	x := out.State
+	if !r.Drops() || s.CheckpointEvery == 0 || out.Record == nil || (out.Record.Round+1)%s.CheckpointEvery != 0 {
 		return 0, nil
 	}
-	least := s.Height
+	least := x.Height
 	if r.Heights > 0 {
-		least = s.Height - min(s.Height, r.Heights)
+		least = x.Height - min(x.Height, r.Heights)
 	}
 	if r.Rounds > 0 {
-		first, err := x.roundsBack(s, r.Rounds)
+		first, err := s.roundsBack(x, r.Rounds)
 		if err != nil || first == nil {
 			return 0, err
 		}
 		least = min(least, first.Height-1)
 	}
-	snapshots, err := x.Snapshots()
+	snapshots, err := s.Snapshots()
 	if err != nil {
 		return 0, err
 	}
 	if len(snapshots) > 0 {
 		least = min(least, snapshots[0])
 	}
-	kept, err := x.checkpointBefore(s, least)
+	kept, err := s.checkpointBefore(x, least)
 	if err != nil || kept == nil {
 		return 0, err
 	}
@@ -59,18 +59,18 @@ func (x *Store) RetainHeight(out *app.Outcome, r Retain) (int64, error) {
 
 // epochs returns all epochs, the running epoch first. Each has its number and the number of its
 // closed rounds.
-func epochs(s *app.State) []app.Epoch {
-	all := append(slices.Clone(s.Epochs), app.Epoch{Epoch: s.Progress.Epoch, Rounds: s.Progress.Round})
+func epochs(x *app.State) []app.Epoch {
+	all := append(slices.Clone(x.Epochs), app.Epoch{Epoch: x.Progress.Epoch, Rounds: x.Progress.Round})
 	slices.Reverse(all)
 	return all
 }
 
 // roundsBack returns the record of the first of the last n closed rounds. It returns nil if fewer
 // than n rounds are closed, or if this node does not have that record.
-func (x *Store) roundsBack(s *app.State, n uint64) (*app.Record, error) {
-	for _, e := range epochs(s) {
+func (s *Store) roundsBack(x *app.State, n uint64) (*app.Record, error) {
+	for _, e := range epochs(x) {
 		if n <= e.Rounds {
-			return x.Record(e.Epoch, e.Rounds-n)
+			return s.Record(e.Epoch, e.Rounds-n)
 		}
 		n -= e.Rounds
 	}
@@ -79,11 +79,11 @@ func (x *Store) roundsBack(s *app.State, n uint64) (*app.Record, error) {
 
 // checkpointBefore returns the record of the last round that has a checkpoint and closed at or
 // below the given height. It returns nil if there is none.
-func (x *Store) checkpointBefore(s *app.State, height uint64) (*app.Record, error) {
-	for _, e := range epochs(s) {
+func (s *Store) checkpointBefore(x *app.State, height uint64) (*app.Record, error) {
+	for _, e := range epochs(x) {
 		var failed error
-		later := sort.Search(int(e.Rounds/x.CheckpointEvery), func(i int) bool {
-			r, err := x.Record(e.Epoch, uint64(i+1)*x.CheckpointEvery-1)
+		later := sort.Search(int(e.Rounds/s.CheckpointEvery), func(i int) bool {
+			r, err := s.Record(e.Epoch, uint64(i+1)*s.CheckpointEvery-1)
 			if err != nil {
 				failed = err
 			}
@@ -93,7 +93,7 @@ func (x *Store) checkpointBefore(s *app.State, height uint64) (*app.Record, erro
 			return nil, failed
 		}
 		if later > 0 {
-			return x.Record(e.Epoch, uint64(later)*x.CheckpointEvery-1)
+			return s.Record(e.Epoch, uint64(later)*s.CheckpointEvery-1)
 		}
 	}
 	return nil, nil

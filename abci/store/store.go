@@ -1,7 +1,7 @@
 // Package store keeps the application's state in a cometbft-db database: the state document, the
 // height, the record of every closed round, the models after the last rounds, and checkpoints. Save
-// writes all data of a height in one synced batch, so after a crash the store has the state of this
-// height or of an earlier one, from which CometBFT replays the later blocks.
+// writes what it keeps of a height in one synced batch, a large state not at each height. After a crash the store has
+// the state of this height or of an earlier one, from which CometBFT replays the later blocks.
 package store
 
 import (

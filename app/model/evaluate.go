@@ -16,6 +16,25 @@ type Eval struct {
 	// a square matrix, row-major: a row for each label, a column for each guess. It leaves out the
 	// examples that NonFinite counts. It is nil if no counts are known.
 	Guesses []int
+	Quality *Quality // of a model of two classes that package evaluate measured, else nil
+}
+
+// Quality holds measures of a model of two classes on a test set. The second class is the positive
+// class. Reviewers of a medical model ask for these measures.
+type Quality struct {
+	AUC      float64 `json:"auc"`      // chance that a positive example gets a higher probability than a negative example
+	Accuracy float64 `json:"accuracy"` // part of the examples whose label has the higher probability
+	Brier    float64 `json:"brier"`    // mean square of probability minus label
+	ECE      float64 `json:"ece"`      // expected calibration error over ten bins of equal width
+	Rate     float64 `json:"rate"`     // part of the examples that are positive; its own Brier score is Rate (1 - Rate)
+	Mean     float64 `json:"mean"`     // mean probability
+	// Of the positive examples Recall have a probability from the threshold on, which is a half where none is named.
+	// Of those that have it Precision are positive.
+	Recall    float64 `json:"recall"`
+	Precision float64 `json:"precision"`
+	// Error is the standard error of Mean minus Rate, the root of the sum over independent groups of examples of
+	// (sum of probability minus label)^2, over the number of examples; 0 if it is not computed.
+	Error float64 `json:"mean_error,omitempty"`
 }
 
 // Counts returns the numbers of examples by label and by guess, both empty if no counts are known.

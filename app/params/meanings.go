@@ -50,8 +50,9 @@ var Meanings = map[string]Meaning{
 		"group for all rows of a group"},
 	"privacy.clip":             {"gradient norm", "bound on the gradient of one example"},
 	"privacy.noise_multiplier": {"", "standard deviation of the noise over the bound"},
-	"privacy.sampling_rate":    {"of the examples", "share that a gradient is computed on; each round draws another"},
-	"privacy.batch":            {"examples", "expected number of examples behind one gradient"},
+	"privacy.sampling_rate": {"of the examples", "share that a gradient is computed on, drawn again in each round " +
+		"where below 1"},
+	"privacy.batch": {"examples", "expected number of examples behind one gradient"},
 	"privacy.worker_momentum": {"", "share of the last gradient in the next, after the noise; at 1 each is the sum of " +
 		"all of its sender"},
 	"privacy.prototype_epsilon": {"", "the prototype's epsilon, no guarantee"},

@@ -122,13 +122,16 @@ func flatten(out map[string]any, name string, value any) {
 }
 
 // textOf returns a value as a text in the unit of its meaning: parts per million in percent, and the
-// ledger's integers in nats. A list of more than eight values is shortened.
+// ledger's integers in nats. A list of more than eight values is shortened, and one of columns or tensors
+// has their names.
 func textOf(name string, value any) string {
 	if value == nil {
 		return NotSet
 	}
 	unit := Meanings[name].Unit
-	if x, ok := value.([]any); ok && len(x) > 8 {
+	if x, ok := value.([]any); ok && namesOf(x) != "" {
+		return shorten(fmt.Sprintf("%d: %s", len(x), namesOf(x)))
+	} else if ok && len(x) > 8 {
 		last := len(x) - 1
 		if unit == "nats" { // the ledger's last column has another unit
 			last = min(last, ledgerOrders-1)
@@ -146,6 +149,18 @@ func textOf(name string, value any) string {
 		return fmt.Sprintf("%.4g", x/1e9)
 	}
 	return n.String()
+}
+
+// namesOf returns the names of a list of columns or tensors, "" for another list.
+func namesOf(list []any) string {
+	var names []string
+	for _, x := range list {
+		fields, _ := x.(map[string]any)
+		if name, ok := fields["name"].(string); ok {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // shorten cuts a text after maxRunes runes.

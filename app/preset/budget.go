@@ -8,9 +8,8 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// Delta is the delta of (epsilon, delta)-differential privacy that every preset uses. It is far
-// below 1/n, where n is the number of a participant's examples. It is not the vector Delta of a
-// round.
+// Delta is the delta of (epsilon, delta)-differential privacy that every preset uses. It is far below 1/n, where n is
+// the number of a participant's examples. It is not the vector Delta of a round.
 const Delta = 1e-6
 
 // MechanismOf returns the accountant's description of a chain's mechanism. Two data sets are

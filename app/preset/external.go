@@ -66,11 +66,10 @@ func SetEpsilon(p *params.Params, epsilon float64) error {
 	return nil
 }
 
-// SetBatch sets the expected batch. It changes the sampling rate in proportion, so that the number
-// of examples stays the same, and sets the smallest noise multiplier with which the budget pays for
-// all rounds. It lowers the learning rate so that a step with the new batch adds no more noise to
-// the model than a step with the old batch. It fails without the gaussian mechanism, and for a
-// batch above the number of examples.
+// SetBatch sets the expected batch. It changes the sampling rate in proportion, so that the number of examples stays
+// the same, and sets the smallest noise multiplier with which the budget pays for all rounds. It lowers the learning
+// rate so that a step with the new batch adds no more noise to the model than a step with the old batch. It fails
+// without the gaussian mechanism, and for a batch above the number of examples.
 func SetBatch(p *params.Params, batch int) error {
 	was := float64(p.Privacy.Batch)
 	rate := p.Privacy.SamplingRate * float64(batch) / was

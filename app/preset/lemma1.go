@@ -9,14 +9,12 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// lemma1Clip is the clip norm for the noise of Lemma 1. The lemma assumes that a gradient's norm is
-// at most C, which holds only if gradients are clipped. At the initial model the norms of the
-// examples' gradients are about 42. Of the clip norms 1, 10, 40 and 100, the clip norm 10 gives an
-// error close to the lowest (docs/REPRODUCTION.md).
+// lemma1Clip is the clip norm for the noise of Lemma 1. The lemma assumes that a gradient's norm is at most C, which
+// holds only if gradients are clipped. At the initial model the norms of the examples' gradients are about 42. Of the
+// clip norms 1, 10, 40 and 100, the clip norm 10 gives an error close to the lowest (docs/REPRODUCTION.md).
 const lemma1Clip = 10
 
-// lemma1 returns the preset paper-lemma1: the preset paper-literal with the noise of Lemma 1 for the
-// paper's epsilon.
+// lemma1 returns the preset paper-lemma1: the preset paper-literal with the noise of Lemma 1 for the paper's epsilon.
 func lemma1(n, f int) params.Params {
 	p := literalPreset(n, f)
 	WithLemma1(&p, 0.02)
@@ -55,8 +53,7 @@ func lemma1Multiplier(p params.Params) (float64, error) {
 	return c.NoiseMultiplier, err
 }
 
-// checkLemma1 rejects parameters that declare the noise of Lemma 1 and have another noise
-// multiplier.
+// checkLemma1 rejects parameters that declare the noise of Lemma 1 and have another noise multiplier.
 func checkLemma1(p params.Params) error {
 	if p.Privacy.Lemma1Epsilon == 0 {
 		return nil

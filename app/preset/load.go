@@ -10,8 +10,7 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// maxFile is the max size of a parameter file in bytes. It is above the size of a file with the
-// largest valid model.
+// maxFile is the max size of a parameter file in bytes. It is above the size of a file with the largest valid model.
 const maxFile = 1 << 20
 
 // Load reads a JSON file of parameters, as spdl query params prints them.
@@ -20,8 +19,7 @@ func Load(file string) (params.Params, error) { return load[params.Params](file)
 // LoadModel reads a JSON file of a model, in the form of the model within parameters.
 func LoadModel(file string) (params.Model, error) { return load[params.Model](file) }
 
-// load reads a JSON file. It rejects unknown fields, because the value of a misspelt field would
-// silently be zero.
+// load reads a JSON file. It rejects unknown fields, because the value of a misspelt field would silently be zero.
 func load[T any](file string) (value T, err error) {
 	f, err := os.Open(file)
 	if err != nil {

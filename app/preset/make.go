@@ -55,9 +55,8 @@ func Make(name string, n int, own Own) (params.Params, error) {
 	return p, err
 }
 
-// fitParams returns a preset's parameters with model and unit adapted to the data. If the preset
-// needs the public feature map and the map does not apply to the data, fitParams adapts the preset
-// pixels instead.
+// fitParams returns a preset's parameters with model and unit adapted to the data. If the preset needs the public
+// feature map and the map does not apply to the data, fitParams adapts the preset pixels instead.
 func (d Data) fitParams(p params.Params, n int) (_ params.Params, err error) {
 	if p.Model.Features.Name == params.FeaturesStrokes && !d.fitsStrokes() {
 		if p, err = New("pixels", n); err != nil {

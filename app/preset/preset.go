@@ -1,5 +1,4 @@
-// Package preset holds the parameter sets that were measured on MNIST; docs/RULES.md has the
-// results.
+// Package preset holds the parameter sets that were measured on MNIST; docs/RULES.md has the results.
 package preset
 
 import (
@@ -114,9 +113,8 @@ func privateSettings(n, f int) params.Params {
 	return p
 }
 
-// paperPreset returns the preset "paper", with the settings of the paper. Inputs and noise are the
-// same as in the paper's prototype: the input is (x/100-0.5)/0.5 for a pixel x, and the noise gives
-// no privacy.
+// paperPreset returns the preset "paper", with the settings of the paper. Inputs and noise are the same as in the
+// paper's prototype: the input is (x/100-0.5)/0.5 for a pixel x, and the noise gives no privacy.
 func paperPreset(n, f int) params.Params {
 	p := params.Params{
 		Model:      params.Model{Kind: params.ModelSoftmax, Inputs: 784, Classes: 10, Pool: 1, PixelMean: 50, PixelScale: 50},
@@ -130,9 +128,8 @@ func paperPreset(n, f int) params.Params {
 	if n < 4 {
 		p.Rule.Name = "mean"
 	}
-	// A batch of 100 adds more noise to a gradient than the privacy noise of the other presets. An
-	// honest gradient opposes Delta in up to a tenth of the rounds, so the reputation moves in
-	// smaller steps.
+	// A batch of 100 adds more noise to a gradient than the privacy noise of the other presets. An honest gradient
+	// opposes Delta in up to a tenth of the rounds, so the reputation moves in smaller steps.
 	p.Reputation.Penalty, p.Reputation.Reward = 40_000, 40_000
 	return p
 }
@@ -151,10 +148,9 @@ func election(f int) params.Election {
 	return e
 }
 
-// SetProposers sets ViewBlocks and QuorumBlocks for f Byzantine proposers in succession. Such
-// proposers may hide a leader's aggregate, so a view lasts f+1 heights. They may also leave out
-// slow participants, so a round closes without a required participant only after at least f+1
-// heights, which include an honest proposer.
+// SetProposers sets ViewBlocks and QuorumBlocks for f Byzantine proposers in succession. Such proposers may hide a
+// leader's aggregate, so a view lasts f+1 heights. They may also leave out slow participants, so a round closes without
+// a required participant only after at least f+1 heights, which include an honest proposer.
 func SetProposers(e *params.Election, f int) {
 	e.ViewBlocks, e.QuorumBlocks = uint64(f+1), uint64(max(2, f+1))
 }

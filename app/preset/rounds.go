@@ -16,22 +16,20 @@ const fewest, most = 8, 25
 // model. In the measured trainings it was between 0.1 and this.
 const mostNoise = 0.23
 
-// roundsFor returns the number of rounds in which participants train the default preset's model, if
-// every round takes all examples. At the same epsilon the noise in a vector grows with the square root of
-// that number, and a share of the participants may hide pushes in it, which add up over the rounds. So
-// fewer rounds are better, the greater that share and the noise of a single round are.
-// docs/adr/0043-few-rounds.md has the measurements.
+// roundsFor returns the number of rounds in which participants train the default preset's model, if every round takes
+// all examples. At the same epsilon the noise in a vector grows with the square root of that number, and a share of the
+// participants may hide pushes in it, which add up over the rounds. So fewer rounds are better, the greater that share
+// and the noise of a single round are. docs/adr/0043-few-rounds.md has the measurements.
 func roundsFor(p params.Params, n int) (uint64, error) {
 	once, err := accountant.NoiseMultiplier(accountant.Analytic, 1, 1, p.Privacy.Epsilon, Delta)
 	hidden := float64(p.Rule.Byzantine) / float64(n) * once / float64(p.Privacy.Batch)
 	return uint64(min(max(math.Round(0.15/math.Sqrt(hidden)), fewest), most)), err
 }
 
-// scale adapts a preset's parameters to the participants' own data, rounds and epsilon. Batches of a
-// fixed size are only bounded by the examples. Otherwise a round takes all examples, with the least noise
-// with which the ledger pays for all rounds. The learning rate falls with more rounds than the preset's,
-// and if the noise of the training would exceed mostNoise. The default preset's, whose inputs allow long
-// steps, rises with fewer rounds.
+// scale adapts a preset's parameters to the participants' own data, rounds and epsilon. Batches of a fixed size are
+// only bounded by the examples. Otherwise a round takes all examples, with the least noise with which the ledger pays
+// for all rounds. The learning rate falls with more rounds than the preset's, and if the noise of the training would
+// exceed mostNoise. The default preset's, whose inputs allow long steps, rises with fewer rounds.
 func (o Own) scale(p *params.Params, n int) (err error) {
 	examples, rounds := uint32(o.Share(n)), p.Training.Rounds
 	if p.Privacy.SamplingRate == 0 {

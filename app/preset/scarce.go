@@ -12,22 +12,17 @@ import (
 // ErrScarce means that tables have too few rows for their epsilon.
 var ErrScarce = errors.New("too few rows for their epsilon")
 
-// These are the max norms of noise, in clip norms, with which a table is trained: in a submitted
-// vector, and if vectors are sums in the mean of a participant's gradients. For sums, with a third of
-// the participants attacking, trainings on breast-cancer of docs/TABLES.md kept an AUC above 0.96 up to
-// 0.62, and lost it from 0.9 on. On pima, which is harder, attacked models are no better than the rate
-// from 0.36 on.
+// These are the max norms of noise, in clip norms, with which a table is trained: in a submitted vector, and if
+// vectors are sums in the mean of a participant's gradients (docs/TABLES.md, "Too few rows").
 const maxVectorNoise, maxMeanNoise = 1, 0.6
 
-// CheckTable returns ErrScarce if the tables of n participants are too small for their epsilon.
-// They are too small if the noise in a submitted vector, after the worker's momentum, or in the mean
-// gradient of a sum is too long beside the clip norm, which bounds the gradient in it. Attackers that
-// hide in such noise decide the result. With f = 0 there are no attackers, and CheckTable considers
-// the noise in the mean of n participants. CheckTable accepts every chain without a table or without noise.
+// CheckTable returns ErrScarce if the tables of n participants are too small for their epsilon: if the noise in a
+// submitted vector, after the worker's momentum, or in the mean gradient of a sum is too long beside the clip norm,
+// which bounds the gradient in it. Attackers that hide in such noise decide the result. With f = 0 there are no
+// attackers, and it considers the noise in the mean of n participants. It accepts every chain without a table or noise.
 //
-// examples is the number of a participant's examples or groups, for the error's text. If it is 0,
-// the text has the number for which batch and sampling rate are meant. The text also names a number
-// of examples or groups, and an epsilon, that are enough.
+// examples is the number of a participant's examples or groups, for the error's text. If it is 0, the text has the
+// number for which batch and sampling rate are meant. It also names a number of these, and an epsilon, that are enough.
 func CheckTable(p params.Params, n, examples int) error {
 	if p.Model.Table == nil || p.Privacy.Mechanism != params.MechanismGaussian {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
@@ -11,9 +12,8 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// facts are what is public of a linear model of a table before its training: the number of inputs,
-// the typical rate, and the weights of the classes. docs/TABLES.md has the measurements behind the
-// numbers.
+// facts are what is public of a linear model of a table before its training: its inputs, the typical rate, and the
+// weights of the classes. docs/TABLES.md has the measurements behind the numbers.
 type facts struct {
 	length    float64 // typical distance of a row's inputs from 0
 	clip      float64
@@ -30,8 +30,7 @@ func factsOf(m params.Model) facts {
 	share := func(int) float64 { return 1 / classes }
 	if m.Kind == params.ModelLogistic {
 		rate := m.Table.WeightedRate()
-		// Rows of a rare class have gradients of almost the row's length. They are not to be cut while
-		// the others are not.
+		// Rows of a rare class have gradients of almost the row's length. They are not to be cut alone.
 		f.clip = (0.4 + 0.4*max(0, 1-4*min(rate, 1-rate))) * f.length
 		f.curvature = 0.15 * max(0.3, 4*rate*(1-rate)) * square
 		share = func(class int) float64 { return math.Abs(float64(1-class) - m.Table.TypicalRate()) }
@@ -41,30 +40,25 @@ func factsOf(m params.Model) facts {
 		f.clip, f.curvature = 0.8*math.Sqrt(1-1/classes)*f.length, 0.3*square
 	}
 	if w := m.Table.Weights; len(w) > 0 {
-		most := 0.0
-		for _, x := range w {
-			most = max(most, x)
-		}
 		f.weight = 0
 		for class, x := range w {
-			f.weight += share(class) * x / most
+			f.weight += share(class) * x / slices.Max(w)
 		}
 	}
 	return f
 }
 
-// littleNoise is the most noise in the mean of a participant's gradients, in clip norms, with which a
-// table's vectors are single gradients.
+// littleNoise is the most noise in the mean of a participant's gradients, in clip norms, with which a table's vectors
+// are single gradients.
 const littleNoise = 0.01
 
-// fitTable sets the training of a linear model of a table of n participants from public facts. A
-// round takes all rows, so the ledger counts it exactly. The model moves for as long as the noise of all
-// rounds allows, in steps that the curvature allows.
+// fitTable sets the training of a linear model of a table of n participants from public facts. A round takes all
+// rows, so the ledger counts it exactly. The model moves for as long as the noise of all rounds allows, in steps that
+// the curvature allows.
 //
-// With much noise vectors are sums, so what a participant pushes in several rounds does not add up (ADR
-// 44), and where attackers may hide in the noise it takes fewer steps: directions in which the rows say
-// little are the attackers'. With little noise the differences of honest sums would stick out of it and
-// those of single gradients do not (ADR 46), and little hides.
+// With much noise vectors are sums, so what a participant pushes in several rounds does not add up (ADR 44), and where
+// attackers may hide in it the training takes fewer steps: directions in which the rows say little are theirs. With
+// little noise honest sums' differences would stick out of it, single gradients' do not (ADR 46), and little hides.
 func fitTable(p *params.Params, own Own, n int) error {
 	p.Grid.Width = uint32(gradients.Int16)
 	return factsOf(p.Model).fit(p, own, n)
@@ -72,7 +66,7 @@ func fitTable(p *params.Params, own Own, n int) error {
 
 // headFacts returns the facts of a softmax regression on features. norm bounds a row's inputs. At the start the
 // curvature is 1/classes times the largest eigenvalue of the inputs' second moment, a share of norm^2: 0.27 where
-// features were centred at their own mean, and up to 0.6 at that of other, public data (docs/BENCHMARKS.md).
+// features were centred at their own mean, and up to 0.6 at that of other, public data (docs/LAB.md).
 func headFacts(norm, classes float64) facts {
 	return facts{length: norm, clip: 0.7 * math.Sqrt(1-1/classes) * norm, curvature: 0.5 * norm * norm / classes,
 		weight: 1, single: true}
@@ -116,8 +110,7 @@ func readable(x float64) float64 {
 	return math.Round(x*scale) / scale
 }
 
-// leastTime is the least length of a training of a table, rounds x learning rate, in units of
-// 1/curvature.
+// leastTime is the least length of a training of a table, rounds x learning rate, in units of 1/curvature.
 const leastTime = 4
 
 // StopsEarly returns a warning if the training of a table ends long before the model has reached the

@@ -49,11 +49,12 @@
 // Local signs in this process. Package signer has one in another process, which keeps keys and
 // journal away from the node.
 //
-// # Errors that end a worker, and the node goes on
+// # Errors that end a worker
 //
 //	ErrJournal, ErrDamaged   the journal is not to be used
 //	ErrBusy                  another process uses it
-//	ErrData                  the training data cannot be read
+//	ErrForeign               journal or signer are another participant's
+//	ErrData                  the training data cannot be read; after these a validator goes on without it
 //	ErrBudget                the participant's budget pays for no gradient
 //	ErrUnfit, ErrPolicy      the epoch is none for this home; with Follow the next one may be
 package worker

@@ -175,8 +175,8 @@ func (w *worker) logWait(ctx context.Context, err error) {
 	}
 	switch {
 	case errors.Is(err, errRotated):
-		w.logOnce("waiting for new keys: a rotation of this home's keys is in force: run spdl tx rotate again, unless it " +
-			"still runs; if the home is restored from an older backup, restore one of the new keys, or if there is none, ask " +
+		w.logOnce("waiting for new keys: a rotation of this home's keys is in force, and spdl tx rotate puts them in place " +
+			"in a moment; if it was interrupted, run it again; restore a backup of the new keys, or if there is none, ask " +
 			"the members for spdl tx remove and join with a new home: " + err.Error())
 	case errors.Is(err, errLeft):
 		w.logOnce("waiting for membership: " + err.Error() + "; to take part again, join with the keys of a new home")

@@ -161,7 +161,7 @@ func (t *Trainer) compute(ctx context.Context, at params.RoundID, x []float64) (
 }
 
 // release applies the mechanism to the sum of the batch's clipped gradients and returns the round's
-// gradient. Each call uses up privacy budget.
+// gradient. Each call uses up privacy budget, unless mark takes it back.
 func (t *Trainer) release() gradients.Vector {
 	t.batchRound = nil
 	v, report := t.mechanism.Release(t.sum)

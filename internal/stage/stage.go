@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -67,12 +68,20 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
+// interpreters has the paths of Python by the modules that they have.
+var interpreters sync.Map
+
 // Python returns the path of an interpreter that has the modules, such as "numpy, torch", or skips
-// the test.
+// the test. It is the interpreter itself, and not a version manager's script, which starts a shell each time.
 func Python(t testing.TB, modules string) string {
 	t.Helper()
+	if path, ok := interpreters.Load(modules); ok {
+		return path.(string)
+	}
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
-		if path, err := exec.LookPath(name); err == nil && exec.Command(path, "-c", "import "+modules).Run() == nil {
+		out, err := exec.Command(name, "-c", "import "+modules+", sys; print(sys.executable)").Output()
+		if path := strings.TrimSpace(string(out)); err == nil && path != "" {
+			interpreters.Store(modules, path)
 			return path
 		}
 	}

@@ -22,8 +22,8 @@ type aggregator interface {
 	aggregate(in Input, p points) (Output, error)
 }
 
-// all lists the rules. No other code names a rule, except tests and documents; the mixed and
-// bucketed variants follow from this list.
+// all lists the rules; the mixed and bucketed variants follow from this list. Other code names a rule only for what its
+// scores mean (abci/query and cmd/internal/chainview), in presets, and in forecasts and experiments made for it.
 var all = []aggregator{
 	meanRule{},
 	krumRule{},

@@ -45,7 +45,7 @@ type Rule interface {
 
 // Input is the input of an aggregation.
 type Input struct {
-	// N is the number of registered participants, never of included gradients; at most
+	// N is the number of active participants, never of included gradients; at most
 	// gradients.MaxParticipants.
 	N int
 	// F is the number of Byzantine participants to withstand.

@@ -34,13 +34,3 @@ func BenchmarkStrokes(b *testing.B) {
 		}
 	})
 }
-
-func BenchmarkCached(b *testing.B) {
-	b.Run("n=28/images=10000", func(b *testing.B) {
-		s, folder := digits(b, 28, 10000), b.TempDir()
-		for b.Loop() {
-			_, err := features.Cached(folder, s, nil)
-			require.NoError(b, err)
-		}
-	})
-}

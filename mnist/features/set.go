@@ -1,6 +1,8 @@
 package features
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"runtime"
 	"sync"
@@ -74,4 +76,17 @@ func Strokes(s mnist.Set, progress func(done int) error) (mnist.Features, error)
 		return mnist.Features{}, err
 	}
 	return f, nil
+}
+
+// Key returns the hash of everything that the features of a set depend on. Labels are not part of
+// it.
+func Key(s mnist.Set) [sha256.Size]byte {
+	h := sha256.New()
+	recipe := Hash()
+	h.Write(recipe[:])
+	for _, v := range []int{s.Len(), s.Rows, s.Cols} {
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(v)))
+	}
+	h.Write(s.Images)
+	return [sha256.Size]byte(h.Sum(nil))
 }

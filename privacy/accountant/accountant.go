@@ -34,34 +34,6 @@ func (method Method) epsilon(delta float64, merged []Step) (float64, error) {
 	}
 }
 
-// Delta returns the delta at which the steps together are (epsilon, delta)-private, at most 1.
-// Without rounds it is 0, otherwise above 0: an underflow is rounded up. It fails with ErrParameter
-// unless epsilon is 0 to 1e100.
-func Delta(method Method, epsilon float64, steps ...Step) (float64, error) {
-	if err := checkEpsilon(epsilon); err != nil {
-		return 0, err
-	}
-	merged, err := merge(steps)
-	if err != nil {
-		return 0, err
-	}
-	switch method {
-	case RDP:
-		delta, _ := rdpDelta(merged, epsilon)
-		return delta, nil
-	case PLD:
-		return pldDelta(merged, epsilon)
-	case Analytic:
-		mu, err := composed(merged)
-		if err != nil || mu == 0 {
-			return 0, err
-		}
-		return analyticDelta(mu, epsilon), nil
-	default:
-		return 0, unknown(method)
-	}
-}
-
 func unknown(method Method) error {
 	return fmt.Errorf("%w: method %q, want %q, %q or %q", ErrParameter, method, RDP, PLD, Analytic)
 }

@@ -86,11 +86,6 @@ func (c composition) tiltForDelta(delta float64) float64 {
 	return tilt(func(lambda float64) float64 { return orderEpsilon(1+lambda, c.cumulant(lambda), delta) })
 }
 
-// tiltForEpsilon returns the lambda of the best Chernoff bound on delta at epsilon.
-func (c composition) tiltForEpsilon(epsilon float64) float64 {
-	return tilt(func(lambda float64) float64 { return orderLogDelta(1+lambda, c.cumulant(lambda), epsilon) })
-}
-
 // windowTail bounds the tilted mass on either side of the window.
 const windowTail = 1e-12
 

@@ -56,22 +56,3 @@ func (c curve) epsilon(delta float64) float64 {
 	})
 	return max(epsilon+c.rounding, 0)
 }
-
-// delta returns a bound on delta at epsilon; 1 below the window, and above it no better than at its
-// end.
-func (c curve) delta(epsilon float64) float64 {
-	epsilon -= c.rounding
-	result, last := 1.0, 0.0 // last is delta at the loss above
-	c.walk(func(i int, value float64) bool {
-		above := epsilon - float64(i)*c.step
-		if above < 0 {
-			last = value
-			return true
-		}
-		if result = value; above < c.step && i < c.low+len(c.tilted)-1 {
-			result += (last - value) * math.Expm1(above) / math.Expm1(c.step)
-		}
-		return false
-	})
-	return result
-}

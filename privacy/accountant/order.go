@@ -48,11 +48,6 @@ func orderEpsilon(alpha, moment, delta float64) float64 {
 	return (moment + conversion(alpha) - math.Log(delta)) / (alpha - 1)
 }
 
-// orderLogDelta returns the logarithm of the delta that one order gives, convex in alpha.
-func orderLogDelta(alpha, moment, epsilon float64) float64 {
-	return moment + conversion(alpha) - (alpha-1)*epsilon
-}
-
 // lowest returns the least value over the indices below n of a function that falls and then rises,
 // and where it is.
 func lowest(n int, f func(int) float64) (value float64, at int) {

@@ -1,9 +1,6 @@
 package accountant
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 const (
 	// pldMinNoise keeps the number of quadrature panels in bounds.
@@ -11,9 +8,8 @@ const (
 	// pldMaxSteps bounds memory.
 	pldMaxSteps = 64
 
-	// How far the grid may raise epsilon, or delta, relatively, if its size allows.
+	// How far the grid may raise epsilon relatively, if its size allows.
 	epsilonError = 1e-4
-	deltaError   = 1e-3
 	// tailShare of delta, over all rounds, goes to outcomes that are given an infinite loss.
 	tailShare = 1e-6
 	// minCells and maxCells bound the number of losses of a round. All mechanisms share maxCells.
@@ -37,38 +33,13 @@ func pldEpsilon(merged []Step, delta float64) (float64, error) {
 	return min(epsilon, rdp), nil
 }
 
-// pldDelta returns Delta by privacy loss distributions.
-func pldDelta(merged []Step, epsilon float64) (float64, error) {
-	if err := pldCheck(merged); err != nil || len(merged) == 0 {
-		return 0, err
-	}
-	delta, alpha := rdpDelta(merged, epsilon)
-	ask := func(c composition) answer { return c.delta(epsilon) }
-	// RDP may be so far off that the tail cut off for it is most of the answer.
-	g := newGrid(merged, alpha, deltaError, max(delta, minDelta))
-	for range 4 {
-		rough := min(g.coarse(ask), delta)
-		if rough >= delta/100 {
-			break
-		}
-		delta = rough
-		g = newGrid(merged, alpha, deltaError, max(delta, minDelta))
-	}
-	return max(min(g.refine(deltaError, minDelta, ask), delta), math.SmallestNonzeroFloat64), nil
-}
-
-// answer is an epsilon or a delta of a composition. If fill is above 1 there is none, as the
+// answer is an epsilon of a composition. If fill is above 1 there is none, as the
 // transform would be so much too long.
 type answer struct{ value, fill float64 }
 
 func (c composition) epsilon(delta float64) answer {
 	curve, fill := c.compose(c.tiltForDelta(delta))
 	return answer{curve.epsilon(delta), fill}
-}
-
-func (c composition) delta(epsilon float64) answer {
-	curve, fill := c.compose(c.tiltForEpsilon(epsilon))
-	return answer{curve.delta(epsilon), fill}
 }
 
 func pldCheck(merged []Step) error {

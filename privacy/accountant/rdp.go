@@ -12,18 +12,6 @@ func rdpEpsilon(merged []Step, delta float64) (epsilon, alpha float64) {
 	return max(epsilon, 0), orders[at]
 }
 
-// rdpDelta returns the least delta over all orders, and the order.
-func rdpDelta(merged []Step, epsilon float64) (delta, alpha float64) {
-	if len(merged) == 0 {
-		return 0, orders[len(orders)-1]
-	}
-	logDelta, at := lowest(len(orders), func(i int) float64 {
-		return orderLogDelta(orders[i], moments(merged, orders[i]),
-			epsilon)
-	})
-	return asDelta(logDelta), orders[at]
-}
-
 // moments returns the sum of the steps' logMoments at an order: divergences of one order add up,
 // even if each round's computation depends on the results of earlier rounds.
 func moments(merged []Step, alpha float64) float64 {

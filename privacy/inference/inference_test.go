@@ -74,9 +74,18 @@ func TestAttackOnMLP(t *testing.T) {
 func TestAttackIsStrong(t *testing.T) {
 	stage.NotShort(t, "plays 400 games")
 	const z, few = 1.0, 20
-	best, err := accountant.Delta(accountant.PLD, 0, accountant.Step{Mechanism: accountant.Mechanism{SamplingRate: 0.1,
-		NoiseMultiplier: z}, Rounds: few})
-	require.NoError(t, err)
+	low, best := 0., 1. // the least delta at which epsilon is 0
+	for range 20 {
+		middle := (low + best) / 2
+		epsilon, err := accountant.Epsilon(accountant.PLD, middle, accountant.Step{
+			Mechanism: accountant.Mechanism{SamplingRate: 0.1, NoiseMultiplier: z}, Rounds: few})
+		require.NoError(t, err)
+		if epsilon > 0 {
+			low = middle
+		} else {
+			best = middle
+		}
+	}
 	r := prepare(t, Options{Samples: 100, Rounds: few, NoiseMultiplier: z, Canary: Crafted, Seed: 1}).Run(200, 2)
 	t.Logf("%v, at most %.3f", r, best)
 	assert.LessOrEqual(t, r.Advantage.Low, best)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/krum/rules"
@@ -37,7 +38,7 @@ func listed(t *testing.T, page, header string) (names []string) {
 	return names
 }
 
-// TestDocumented: the documents list every rule, attack and behaviour, and no other, and docs/FIDELITY.md
+// TestDocumented: the documents list every rule, attack and behaviour, and no other, and docs/REPRODUCTION.md
 // counts them.
 func TestDocumented(t *testing.T) {
 	var plain, attacks []string
@@ -53,13 +54,31 @@ func TestDocumented(t *testing.T) {
 			attacks = append(attacks, base)
 		}
 	}
-	page := document(t, "RULES.md")
-	require.ElementsMatch(t, plain, listed(t, page, "| name | Delta |"))
-	require.ElementsMatch(t, attacks, slices.DeleteFunc(listed(t, page, "| attack | what the attackers send |"),
-		func(name string) bool { return strings.HasPrefix(name, "+") })) // variants
-	require.ElementsMatch(t, attack.Kinds(), listed(t, document(t, "LOCALNET.md"), "| kind | "))
-	fidelity := document(t, "FIDELITY.md")
-	require.Contains(t, fidelity, fmt.Sprintf("| %d rules, each also after mixing or bucketing |", len(plain)))
-	require.Contains(t, fidelity, fmt.Sprintf("| %d attacks on gradients, %d behaviours of real nodes |",
-		len(attack.Names()), len(attack.Kinds())))
+	for _, table := range []struct {
+		file, header string
+		names        []string
+	}{
+		{"RULES.md", "| name | Delta |", plain},
+		{"RULES.md", "| attack | what the attackers send |", attacks},
+		{"LAB.md", "| kind | ", attack.Kinds()},
+	} {
+		rows := slices.DeleteFunc(listed(t, document(t, table.file), table.header),
+			func(name string) bool { return strings.HasPrefix(name, "+") }) // variants
+		for _, name := range table.names {
+			assert.True(t, slices.Contains(rows, name), "docs/%s: the table %q has no row for %q", table.file, table.header,
+				name)
+		}
+		for _, name := range rows {
+			assert.True(t, slices.Contains(table.names, name), "docs/%s: the table %q has a row for %q, which is not there",
+				table.file, table.header, name)
+		}
+		assert.Len(t, rows, len(table.names), "docs/%s: rows of the table %q", table.file, table.header)
+	}
+	elements := document(t, "REPRODUCTION.md")
+	for _, count := range []string{
+		fmt.Sprintf("| %d rules, each also after mixing or bucketing |", len(plain)),
+		fmt.Sprintf("| %d attacks on gradients, %d behaviours of real nodes |", len(attack.Names()), len(attack.Kinds())),
+	} {
+		assert.True(t, strings.Contains(elements, count), "docs/REPRODUCTION.md, section 18, does not say %q", count)
+	}
 }

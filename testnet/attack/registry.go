@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// crafts lists the attacks on gradients. A new attack is added only here; its aware variant follows
-// from it.
+// crafts lists the attacks on gradients; the aware variant of each follows from it. CONTRIBUTING.md says what else an
+// attack needs.
 var crafts = slices.Concat([]Attack{
 	constant{},
 	saturation{},

@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/testnet"
 )
 
-// cells is the matrix. A new cell is a line here; how to write one is in docs/LOCALNET.md.
+// cells is the matrix. A new cell is a line here; how to write one is in docs/LAB.md.
 func cells() []cell {
 	return slices.Concat(processCells, linkCells, damageCells, clockCells, syncCells, byzantineCells, crowdCells,
 		upgradeCells)

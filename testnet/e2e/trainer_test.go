@@ -30,7 +30,7 @@ import (
 func TestKillTrainer(t *testing.T) {
 	const victim = 3
 	kills := stage.Pick(5, 10, 20)
-	python := stage.Tool(t, "python3")
+	python := stage.Python(t, "json")
 	folder, err := filepath.Abs("../../app/worker/trainer/testdata")
 	require.NoError(t, err)
 	model := filepath.Join(t.TempDir(), "model.json")

@@ -18,9 +18,8 @@ import (
 // attacks is the grid of all rules under all attacks, on the default preset's chain: with its noise
 // and its noise floor, which the attackers know, and without both.
 var attacks = Experiment{
-	Name: "attacks",
-	Title: "Rules under attack, accuracy: at epsilon 4 with the noise floor, which attackers know, and without noise, " +
-		"with N=20 and f=6 unless flags say otherwise",
+	Name:  "attacks",
+	Title: "Rules under attack, accuracy, with and without noise and the noise floor, which attackers know",
 	Reads: "each cell is the worst of the seeds, clean accuracy their mean",
 	wide:  true,
 	cells: func(o Options) ([]Cell, error) {
@@ -144,6 +143,12 @@ func panelOf(o Options, s train.Spec) string {
 	if s.Alpha > 0 {
 		name += fmt.Sprintf(", Dirichlet %g", s.Alpha)
 	}
+	if o.Momentum != nil {
+		name += fmt.Sprintf(", worker momentum %g", *o.Momentum)
+	}
+	if o.Rushing {
+		name += ", rushing"
+	}
 	return name
 }
 
@@ -219,17 +224,11 @@ func (r Results) grid(panel string) (figure.Map, [][]string) {
 
 // frame returns a map without values: its rows are the rules or presets of the results, and its
 // columns are the attacks.
-func (r Results) frame() (m figure.Map) {
-	for _, series := range r.series() {
-		row, attack := cut(series)
-		if !slices.Contains(m.Rows, row) {
-			m.Rows = append(m.Rows, row)
-		}
-		if !slices.Contains(m.Columns, attack) {
-			m.Columns = append(m.Columns, attack)
-		}
+func (r Results) frame() figure.Map {
+	return figure.Map{
+		Rows:    names(r, func(c Cell) string { row, _ := cut(c.Series); return row }),
+		Columns: names(r, func(c Cell) string { _, attack := cut(c.Series); return attack }),
 	}
-	return m
 }
 
 const gridNodes = 20
@@ -239,20 +238,14 @@ var everything = []string{"all"}
 
 // worst returns the largest value of a column over all results after the last round, and least the
 // smallest.
-func (r Results) worst(column string) float64 {
-	out := math.NaN()
-	for _, x := range r {
-		if e := x.last(column); math.IsNaN(out) || e > out {
-			out = e
-		}
-	}
-	return out
-}
+func (r Results) worst(column string) float64 { return r.most(column, 1) }
+func (r Results) least(column string) float64 { return -r.most(column, -1) }
 
-func (r Results) least(column string) float64 {
+// most returns the largest value of a column, times sign.
+func (r Results) most(column string, sign float64) float64 {
 	out := math.NaN()
 	for _, x := range r {
-		if e := x.last(column); math.IsNaN(out) || e < out {
+		if e := sign * x.last(column); math.IsNaN(out) || e > out {
 			out = e
 		}
 	}

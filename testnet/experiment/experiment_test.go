@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app/params"
@@ -337,6 +338,11 @@ func TestGrid(t *testing.T) {
 		"epsilon 4", "6 of 20", "krum", "0.8900", "0.6800", "alie", "0.7800, zero", "0.500", "0.200", "1.000", "1.000",
 		"6", "",
 	}}, table.Rows)
+	dir := t.TempDir()
+	require.NoError(t, Runner{Options: Options{Seeds: 2, First: 1}, Dir: dir}.files(attacks, results, nil))
+	s, err := attacks.Summary(dir)
+	require.NoError(t, err)
+	require.Equal(t, attacks.Title+": epsilon 4; up to 6 of 20 attack; "+results.rounds(), s.Title)
 	under := results[2:]
 	require.Contains(t, under.outside("bucketing+krum"), "N = 20 in N' = 10 buckets")
 	seven := *under[0].Cell.Learn
@@ -364,7 +370,7 @@ func TestDocumentedGrid(t *testing.T) {
 		fmt.Sprintf("Of the %d,%03d trainings of one seed %d have no attackers", len(cells)/1000, len(cells)%1000,
 			undisturbed),
 	} {
-		require.True(t, strings.Contains(text, count), "docs/REPRODUCTION.md does not say %q", count)
+		assert.True(t, strings.Contains(text, count), "docs/REPRODUCTION.md, section 6, does not say %q", count)
 	}
 }
 
@@ -388,6 +394,11 @@ func TestGridOfSettings(t *testing.T) {
 	require.Equal(t, uint64(7), last.Learn.Params.Training.Rounds)
 	require.Equal(t, 2.0, last.Learn.Params.Privacy.Epsilon)
 	require.NotEqual(t, cells[0].Learn.Params.Privacy.NoiseMultiplier, last.Learn.Params.Privacy.NoiseMultiplier)
+	half := 0.5
+	o.Momentum, o.Rushing = &half, true
+	cells, err = attacks.cells(o)
+	require.NoError(t, err)
+	require.Equal(t, "N=4, epsilon 1, worker momentum 0.5, rushing", cells[0].Panel)
 	four := 4
 	o.Byzantine = &four
 	_, err = attacks.cells(o)

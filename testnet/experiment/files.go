@@ -59,6 +59,9 @@ func (r Runner) notes(e Experiment) []figure.Note {
 // files writes NAME.csv, .svg, .png and .json.
 func (r Runner) files(e Experiment, results Results, reruns []Rerun) error {
 	f, table := e.draw(results)
+	if e.Name == attacks.Name {
+		e.Title += ": " + strings.Join(append(results.panels(), "up to "+results.attackers()+" attack"), "; ")
+	}
 	e.Title += "; " + results.rounds()
 	f.Title += ", " + results.rounds()
 	if r.Quick {

@@ -30,6 +30,11 @@ type Interval struct {
 	High  float64 `json:"high"`
 }
 
+// Text formats a measure with its interval, as "0.70 (0.61 to 0.78)" with two digits.
+func (x Interval) Text(digits int) string {
+	return fmt.Sprintf("%.*f (%.*f to %.*f)", digits, x.Value, digits, x.Low, digits, x.High)
+}
+
 // Measured is a way to a model with its measures on test rows that no fit saw.
 type Measured struct {
 	Way

@@ -52,11 +52,15 @@ func FromFeatures(set mnist.Features, m params.Model) (*Evaluator, error) {
 	return &Evaluator{net, set}, nil
 }
 
-// Evaluate returns loss and accuracy on the test set at the parameters. It fails if the number of
-// parameters is not the model's.
+// Evaluate returns loss and accuracy on the test set at the parameters, and the quality of a model of two
+// classes. It fails if the number of parameters is not the model's.
 func (e *Evaluator) Evaluate(parameters []float64) (model.Eval, error) {
 	if len(parameters) != e.model.Dim() {
 		return model.Eval{}, fmt.Errorf("%d parameters, the model has %d", len(parameters), e.model.Dim())
 	}
-	return e.model.Evaluate(parameters, e.set.X, e.set.Labels), nil
+	out := e.model.Evaluate(parameters, e.set.X, e.set.Labels)
+	if e.model.Spec().Classes == 2 {
+		out.Quality = e.quality(parameters)
+	}
+	return out, nil
 }

@@ -2,50 +2,41 @@ package evaluate
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
+
+	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/mnist"
 )
 
-// Quality holds measures of a model of two classes on a test set. The second class is the positive
-// class. Reviewers of a medical model ask for these measures.
-type Quality struct {
-	AUC      float64 `json:"auc"`      // chance that a positive example gets a higher probability than a negative example
-	Accuracy float64 `json:"accuracy"` // part of the examples whose label has the higher probability
-	Brier    float64 `json:"brier"`    // mean square of probability minus label
-	ECE      float64 `json:"ece"`      // expected calibration error over ten bins of equal width
-	Rate     float64 `json:"rate"`     // part of the examples that are positive; its own Brier score is Rate (1 - Rate)
-	Mean     float64 `json:"mean"`     // mean probability
-	// Of the positive examples Recall have a probability from the threshold on, which is a half where none is named.
-	// Of those that have it Precision are positive.
-	Recall    float64 `json:"recall"`
-	Precision float64 `json:"precision"`
-}
+// Quality holds measures of a model of two classes.
+type Quality = model.Quality
 
 // bins is the number of bins of the calibration error, and middle the probability from which the label is likelier.
 const bins, middle = 10, 0.5
 
-// Quality measures a model of two classes. It fails for another number of classes, for another
-// number of parameters, for a test set of one class alone, and if a probability is not finite.
-func (e *Evaluator) Quality(parameters []float64) (q Quality, err error) {
-	switch classes := e.model.Spec().Classes; {
-	case classes != 2:
-		return q, fmt.Errorf("the model has %d classes, want 2", classes)
-	case len(parameters) != e.model.Dim():
-		return q, fmt.Errorf("%d parameters, the model has %d", len(parameters), e.model.Dim())
-	case !slices.Contains(e.set.Labels, 0) || !slices.Contains(e.set.Labels, 1):
-		return q, fmt.Errorf("all %d examples of the test set have one label", len(e.set.Labels))
+// quality measures a model of two classes on the test set. It returns nil for a test set of one class alone, of whose
+// examples no rank is known, and if a probability is not finite.
+func (e *Evaluator) quality(parameters []float64) *Quality {
+	chance := e.model.Positive(parameters, e.set.X, e.set.Labels)
+	if slices.ContainsFunc(chance, math.IsNaN) || !slices.Contains(e.set.Labels, 0) || !slices.Contains(e.set.Labels, 1) {
+		return nil
 	}
-	return quality(e.model.Positive(parameters, e.set.X, e.set.Labels), e.set.Labels)
-}
-
-// quality computes the measures from each example's label and its probability (chance) of the
-// positive class.
-func quality(chance []float64, labels []uint8) (Quality, error) {
-	if i := slices.IndexFunc(chance, math.IsNaN); i >= 0 {
-		return Quality{}, fmt.Errorf("the probability of example %d is not finite", i)
+	q := Score(chance, e.set.Labels).Measure(slices.Repeat([]float64{1}, len(chance)), middle)
+	groups := mnist.ByGroup(e.set.Groups)
+	if groups == nil {
+		q.Error = math.Sqrt(q.Brier / float64(len(chance)))
+		return &q
 	}
-	return Score(chance, labels).Measure(slices.Repeat([]float64{1}, len(chance)), middle), nil
+	for _, rows := range groups {
+		off := 0.
+		for _, i := range rows {
+			off += chance[i] - float64(e.set.Labels[i])
+		}
+		q.Error += off * off
+	}
+	q.Error = math.Sqrt(q.Error) / float64(len(chance))
+	return &q
 }
 
 // Scored are the probabilities of the positive class of examples, with their labels and their order.

@@ -8,9 +8,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/internal/memo"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/features"
 )
@@ -23,11 +23,11 @@ var (
 	ErrInputs = errors.New("data and model do not fit")
 )
 
-// Keep says where strokes are cached. Strokes are the values of the public feature map for an image;
-// their computation takes 0.1 to 0.2 ms an image. The zero value keeps the strokes of whole sets in
-// memory.
+// Keep says which strokes are computed. Strokes are the values of the public feature map for an image;
+// their computation takes 0.1 to 0.2 ms an image. The zero value computes the strokes of whole sets, and keeps
+// those of the last sets in memory, for many participants in one process.
 type Keep struct {
-	Folder string // the folder of the cache files; the folder must exist. Empty means a cache in memory
+	Alone bool // whether only the strokes of the given part are computed, and nothing is kept
 	// Progress is called during the computation with the number of finished images. An error from
 	// Progress ends the computation, and Features returns it. Progress may be nil.
 	Progress func(done int) error
@@ -43,8 +43,7 @@ func Strokes() params.Features {
 // Features converts examples of a set to the model's inputs. part lists the indices of the
 // examples, in the order of the result; nil means all examples. The labels are shared with the set
 // if part is nil, and copied otherwise. Errors: ErrMap, ErrInputs, [mnist.ErrFeatures] if the
-// model's feature map cannot be computed from these images, the error of keep.Progress, or the error
-// of writing a cache file.
+// model's feature map cannot be computed from these images, or the error of keep.Progress.
 func Features(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Features, error) {
 	rows := pixels
 	if m.Features.Name != params.FeaturesPixels {
@@ -63,7 +62,7 @@ func Features(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Featu
 }
 
 // Check returns the error with which Features would fail for a set and a model. It converts only one
-// example and uses no cache file.
+// example.
 func Check(set mnist.Set, m params.Model) error {
 	one := set.Subset([]int{0})
 	one.Labels[0] = uint8(set.Classes() - 1)
@@ -99,13 +98,17 @@ func centred(f mnist.Features, centre []float64) mnist.Features {
 }
 
 func strokes(set mnist.Set, part []int, _ params.Model, keep Keep) (mnist.Features, error) {
-	if keep.Folder != "" {
+	if keep.Alone {
 		if part != nil {
 			set = set.Subset(part)
 		}
-		return features.Cached(keep.Folder, set, keep.Progress)
+		return features.Strokes(set, keep.Progress)
 	}
-	f, err := allFeatures(set, keep.Progress)
+	x, err := cache.Get(features.Key(set), func() ([]float32, error) {
+		f, err := features.Strokes(set, keep.Progress)
+		return f.X, err
+	})
+	f := mnist.Features{X: x, Labels: set.Labels, Inputs: features.Inputs, Groups: set.Groups}
 	if err != nil || part == nil {
 		return f, err
 	}
@@ -119,31 +122,6 @@ func strokes(set mnist.Set, part []int, _ params.Model, keep Keep) (mnist.Featur
 	return some, nil
 }
 
-// cache holds the computed strokes of image sets, the values of the public feature map. The key is
-// the hash of the set's images.
-var cache = struct {
-	sync.Mutex
-	rows map[[sha256.Size]byte][]float32
-}{rows: map[[sha256.Size]byte][]float32{}}
-
-// maxCached is the max number of cached sets. It is enough for a process with a training set and a
-// test set for each of two tasks.
-const maxCached = 4
-
-func allFeatures(set mnist.Set, progress func(done int) error) (mnist.Features, error) {
-	cache.Lock() // a concurrent call for the same set then finds the strokes in the cache
-	defer cache.Unlock()
-	key := features.Key(set)
-	if x, ok := cache.rows[key]; ok {
-		return mnist.Features{X: x, Labels: set.Labels, Inputs: features.Inputs, Groups: set.Groups}, nil
-	}
-	f, err := features.Strokes(set, progress)
-	if err != nil {
-		return f, err
-	}
-	if len(cache.rows) == maxCached {
-		clear(cache.rows)
-	}
-	cache.rows[key] = f.X
-	return f, nil
-}
+// cache has the strokes of the last image sets, by the hash of their images: enough for a process with a training
+// set and a test set for each of two tasks.
+var cache = memo.New[[sha256.Size]byte, []float32](4)

@@ -43,10 +43,9 @@ func TestTheCoreKnowsTheMap(t *testing.T) {
 	require.Equal(t, params.StrokesInputs, features.Inputs)
 }
 
-// TestAPartHasTheRowsOfTheWhole: a part has the same rows as the whole set, from memory, from a new
-// file and from that file again.
+// TestAPartHasTheRowsOfTheWhole: a part has the same rows as the whole set, from memory and computed alone.
 func TestAPartHasTheRowsOfTheWhole(t *testing.T) {
-	set, part, folder := digits(t, 30), []int{17, 3, 29}, t.TempDir()
+	set, part := digits(t, 30), []int{17, 3, 29}
 	for i := range set.Len() {
 		set.Groups = append(set.Groups, uint32(i/7))
 	}
@@ -57,7 +56,7 @@ func TestAPartHasTheRowsOfTheWhole(t *testing.T) {
 		require.Equal(t, set.Groups, all.Groups)
 		require.Equal(t, int(m.Inputs), all.Inputs)
 		for range 2 {
-			for _, keep := range []inputs.Keep{{}, {Folder: folder}} {
+			for _, keep := range []inputs.Keep{{}, {Alone: true}} {
 				some, err := inputs.Features(set, part, m, keep)
 				require.NoError(t, err)
 				require.Len(t, some.Labels, len(part))

@@ -23,15 +23,11 @@ func Doubts(path string, t params.Table) ([]string, error) {
 	rows := map[string]int{}
 	for {
 		more, err := f.readRow()
-		if err != nil {
-			return nil, err
-		}
-		if !more {
-			break
+		if err != nil || !more {
+			return doubts(t.Classes, rows), err
 		}
 		rows[strings.TrimSpace(f.row[label])]++
 	}
-	return doubts(t.Classes, rows), nil
 }
 
 // doubts warns of classes by the number of their rows.

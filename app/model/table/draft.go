@@ -157,8 +157,10 @@ func (p *profile) draft(rows int) (d Drafted, c *params.Column) {
 	d = Drafted{Name: p.name, Kind: KindLeftOut, Missing: float64(p.missing) / float64(max(1, rows))}
 	switch d.Note = p.unfit(present, d.Missing); {
 	case d.Note != "":
-	case p.numbers == present:
+	case p.numbers == present && len(p.texts) != 2:
 		d.Kind, c = KindNumber, p.number(&d)
+	case p.numbers+p.quoted == present && p.quoted > 0:
+		d.Note = "commas within numbers, as 1,5 or 1,500, between commas: write points, or none for thousands"
 	case len(p.texts) <= maxCategories:
 		if c = p.category(&d, rows); c != nil {
 			d.Kind = KindCategory
@@ -194,8 +196,8 @@ func (p *profile) unfit(present int, missing float64) string {
 	return ""
 }
 
-// number returns the description of a column of numbers. Its bounds are within reach of the mean and round
-// outward, on a grid of 1, 2 or 5 times a power of ten with some ten steps between them.
+// number returns the description of a column of numbers. Its bounds are within reach of the mean and round outward, on
+// a grid of 1, 2 or 5 times a power of ten with some ten steps between them.
 func (p *profile) number(d *Drafted) *params.Column {
 	const few = 10 // numbers that differ: a code or an answer, none of which is cut
 	far := reach * math.Sqrt(p.squares/float64(p.numbers))

@@ -235,8 +235,8 @@ func TestSplit(t *testing.T) {
 	require.Len(t, parts, 3)
 	tested := 0
 	for i, name := range []string{"current", "former", "never"} {
-		require.Equal(t, name, parts[i].Name)
-		require.Equal(t, 200, parts[i].Rows)
+		require.Equal(t, []any{name, fmt.Sprintf("site%d-%s.csv", i, name), 200},
+			[]any{parts[i].Name, filepath.Base(parts[i].Path), parts[i].Rows})
 		part, err := table.Load(parts[i].Path, d.Schema)
 		require.NoError(t, err)
 		tested += part.Test.Len()
@@ -266,6 +266,20 @@ func TestSplit(t *testing.T) {
 	require.Equal(t, 600, rows)
 }
 
+// TestDraftQuotedCommas: numbers with commas between commas are named as that, whatever their number.
+func TestDraftQuotedCommas(t *testing.T) {
+	for _, rows := range []int{12, 100} {
+		text := "bmi,age,y\n"
+		for i := range rows {
+			text += fmt.Sprintf("\"%d,%d\",%d,%d\n", 18+i%7, i, i%9, i%2)
+		}
+		d, err := table.DraftSchema(file(t, text), "y", "")
+		require.NoError(t, err)
+		require.Len(t, d.Schema.Columns, 1)
+		require.Contains(t, fmt.Sprint(d.Columns), "commas within numbers, as 1,5 or 1,500")
+	}
+}
+
 // FuzzDraft: whatever a file holds, a draft that is made reads the file.
 func FuzzDraft(f *testing.F) {
 	f.Add([]byte(strings.ReplaceAll(patients, "diagnosis", "y")))
@@ -287,4 +301,17 @@ func FuzzDraft(f *testing.F) {
 		_, err = table.Units(path, d.Schema)
 		require.NoError(t, err)
 	})
+}
+
+// TestDraftTwoValues: two numbers are categories.
+func TestDraftTwoValues(t *testing.T) {
+	text := "answer,code,share,y\n"
+	for i := range 40 {
+		text += fmt.Sprintf("%d,%d,%g,%d\n", i%2, 1+i%2, float64(i)/39, i%4/3)
+	}
+	d, err := table.DraftSchema(file(t, text), "y", "")
+	require.NoError(t, err)
+	columns := d.Schema.Columns
+	require.Equal(t, [][]string{{"0", "1"}, {"1", "2"}}, [][]string{columns[0].Values, columns[1].Values})
+	require.Empty(t, d.Schema.Columns[2].Values)
 }

@@ -128,8 +128,7 @@ func (f *file) readHeader() error {
 	return nil
 }
 
-// column returns the index of the column with the given name, or ErrTable if the header does not
-// have that name.
+// column returns the index of the column with the given name, or ErrTable if the header does not have that name.
 func (f *file) column(name string) (int, error) {
 	if at, ok := f.at[name]; ok {
 		return at, nil

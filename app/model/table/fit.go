@@ -1,6 +1,7 @@
 package table
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,7 +15,7 @@ type Fit struct {
 	Units   int            `json:"units"`  // groups, or rows without groups
 	Labels  map[string]int `json:"labels"` // rows of each class
 	Columns []Fitted       `json:"columns"`
-	Faults  []string       `json:"faults,omitempty"` // why the file cannot be read by the table
+	Faults  []string       `json:"faults,omitempty"` // why the file cannot be read by the table, or not usefully
 }
 
 // Fitted says how a column fits.
@@ -52,9 +53,7 @@ func FitOf(path string, t params.Table) (Fit, error) {
 		if more, err = f.readRow(); err != nil || !more {
 			break
 		}
-		if _, err := n.numberOf(f); err != nil {
-			f.note(n.column, err)
-		}
+		n.numberOf(f)
 		if class := strings.TrimSpace(f.row[label]); slices.Contains(t.Classes, class) {
 			out.Labels[strings.Clone(class)]++
 		} else {
@@ -64,10 +63,14 @@ func FitOf(path string, t params.Table) (Fit, error) {
 			out.Columns[i].add(f, at[i], c, seen[i])
 		}
 	}
-	out.Rows, out.Units, out.Faults = f.rows, n.units(f), f.faults
 	for i, c := range t.Columns {
 		out.Columns[i].finish(float64(max(1, f.rows)), c, seen[i])
+		if x := out.Columns[i]; x.Unknown > (1-x.Missing)/2 {
+			f.note(at[i], &fault{text: fmt.Sprintf("column %q: %.3g %% of its texts are none of %s, want at most half: write "+
+				"them as the schema does, or correct the schema's values", c.Name, 100*x.Unknown/(1-x.Missing), sample(c.Values))})
+		}
 	}
+	out.Rows, out.Units, out.Faults = f.rows, n.units(f), f.faults
 	return out, err
 }
 
@@ -91,10 +94,12 @@ func (x *Fitted) add(f *file, at int, c params.Column, seen map[string]bool) {
 			number = read
 		}
 		x.Mean += number
-	case !slices.Contains(c.Values, text):
-		x.Unknown++
 	default:
-		seen[c.Values[slices.Index(c.Values, text)]] = true
+		if which := f.category(text, c.Values); which >= 0 {
+			seen[c.Values[which]] = true
+		} else {
+			x.Unknown++
+		}
 	}
 }
 

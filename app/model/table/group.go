@@ -20,21 +20,22 @@ func (f *file) groupNumbers(column string) (*groupNumbers, error) {
 }
 
 // numberOf returns the number of the current row's group. A new group gets the next number. The
-// number is 0 if the file has no groups.
-func (n *groupNumbers) numberOf(f *file) (uint32, error) {
+// number is 0 if the file has no groups, and if the row names none, which is a fault.
+func (n *groupNumbers) numberOf(f *file) uint32 {
 	if n == nil {
-		return 0, nil
+		return 0
 	}
 	name, err := f.text(n.column)
 	if err != nil {
-		return 0, err
+		f.note(n.column, err)
+		return 0
 	}
 	number, known := n.numbers[name]
 	if !known {
 		number = uint32(len(n.numbers))
 		n.numbers[strings.Clone(name)] = number // not the whole row
 	}
-	return number, nil
+	return number
 }
 
 // units returns the number of groups in the rows read so far. For a file without groups it returns

@@ -8,14 +8,13 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// appendLevels appends the levels for the current row's value in a column. A column of numbers has
-// one level. If the column has an indicator of missing numbers, a second level says whether the
-// number is missing. A column of categories has one level for each category. The error wraps
-// ErrTable.
+// appendLevels appends the levels for the current row's value in a column. A column of numbers has one level. If the
+// column has an indicator of missing numbers, a second level says whether the number is missing. A column of categories
+// has one level for each category. The error wraps ErrTable.
 func (f *file) appendLevels(dst []uint8, at int, c params.Column) ([]uint8, error) {
 	text := strings.TrimSpace(f.row[at])
 	if len(c.Values) > 0 {
-		which := slices.Index(c.Values, text)
+		which := f.category(text, c.Values)
 		if which < 0 && !c.Others {
 			return dst, f.errorf(at, "the value is none of the chain's: %s", sample(c.Values))
 		}
@@ -38,6 +37,16 @@ func (f *file) appendLevels(dst []uint8, at int, c params.Column) ([]uint8, erro
 		dst = append(dst, answerLevel(missing))
 	}
 	return dst, nil
+}
+
+// category returns the index of a text among values, or else of the same number (pandas writes 3 as 3.0 where another
+// row has none), and -1 if there is neither.
+func (f *file) category(text string, values []string) int {
+	which := slices.Index(values, text)
+	if x, number := f.parse(text); which < 0 && number {
+		which = slices.IndexFunc(values, func(v string) bool { y, is := f.parse(v); return is && x == y })
+	}
+	return which
 }
 
 func answerLevel(it bool) uint8 {

@@ -1,6 +1,8 @@
 package table_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,5 +53,52 @@ func TestSchema(t *testing.T) {
 		_, err := table.Units(file(t, "a,b,c,d,y\n"+row), shape)
 		require.ErrorIs(t, err, table.ErrTable)
 		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestCategoriesOfNumbers: a text that is no category is one as a number, and a column most of whose texts are none is
+// a fault of the file.
+func TestCategoriesOfNumbers(t *testing.T) {
+	var others string
+	for i := range 20 {
+		others += fmt.Sprintf("%d,2,1\n", i)
+	}
+	for _, c := range []struct {
+		values  [2]string
+		text    string // of two rows in three, beside the second value
+		unknown float64
+	}{
+		{[2]string{"2", "3"}, "3.0", 0},
+		{[2]string{"2", "3.00"}, "3.0", 0},
+		{[2]string{"3", "3.0"}, "3.0", 0},
+		{[2]string{"2", "3"}, "yes", 2. / 3},
+		{[2]string{"2", "3"}, "3.5", 2. / 3},
+		{[2]string{"2", "three"}, "3.0", 2. / 3},
+	} {
+		shape := params.Table{Label: "y", Classes: []string{"0", "1"},
+			Columns: []params.Column{{Name: "a", Values: c.values[:], Others: true}}}
+		path := file(t, "a,y\n"+strings.Repeat(c.text+",0\n"+c.text+",1\n"+c.values[1]+",0\nNA,1\n", 10))
+		fit, err := table.FitOf(path, shape)
+		require.NoError(t, err)
+		require.Equal(t, table.Fitted{Name: "a", Missing: 0.25, Unknown: c.unknown * 0.75, Unseen: c.values[:1]},
+			fit.Columns[0])
+		data, err := table.Load(file(t, "id,a,y\n0,"+c.text+",0\n"+others), shape)
+		require.NoError(t, err)
+		var image []uint8
+		for _, set := range []mnist.Set{data.Train, data.Test} {
+			for i, label := range set.Labels {
+				if label == 0 {
+					image = set.Image(i)
+				}
+			}
+		}
+		if c.unknown > 0 {
+			require.Equal(t, []uint8{params.TableNo, params.TableNo}, image, c.text)
+			require.Len(t, fit.Faults, 1)
+			require.Contains(t, fit.Faults[0], `column "a": 66.7 % of its texts are none of `)
+			continue
+		}
+		require.Equal(t, []uint8{params.TableNo, params.TableYes}, image, c.text)
+		require.Empty(t, fit.Faults)
 	}
 }

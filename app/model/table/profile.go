@@ -15,6 +15,7 @@ const maxTexts = 64
 type profile struct {
 	name                     string
 	missing, numbers, dates  int // rows
+	quoted                   int // rows with a number that has a comma, in a file with commas between the values
 	low, high, mean, squares float64
 	whole, counting          bool // the numbers are whole; each is one more than the one before
 	firstBad                 int  // the line of the first text that is neither missing nor a number, 0 without one
@@ -41,9 +42,7 @@ func (f *file) profiles(label, group string) (all []*profile, units int, err err
 		if err != nil || !more {
 			return all, n.units(f), err
 		}
-		if _, err := n.numberOf(f); err != nil {
-			f.note(n.column, err)
-		}
+		n.numberOf(f)
 		for i, p := range all {
 			switch p.name {
 			case group:
@@ -71,8 +70,11 @@ func (p *profile) add(f *file, at int) {
 		if p.firstBad == 0 {
 			p.firstBad, _ = f.csv.FieldPos(at)
 		}
-		if p.counting = false; isDate(text) {
+		p.counting = false
+		if isDate(text) {
 			p.dates++
+		} else if _, is := f.parse(strings.ReplaceAll(text, ",", "")); is {
+			p.quoted++
 		}
 	} else {
 		p.numbers++

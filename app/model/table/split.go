@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,9 @@ type Part struct {
 	file *os.File
 	csv  *csv.Writer
 }
+
+// plainName matches the names of sites that their files have too.
+var plainName = regexp.MustCompile(`^[\w-]{1,40}$`)
 
 // Split writes the rows of a file to a file in a folder for each text of a column, of which there are at most
 // most. Without a column it deals them into that many parts by a hash, whole groups each. A row stays on its
@@ -39,11 +43,17 @@ func Split(path, column, group, folder string, most int) (parts []*Part, err err
 		}
 	}
 	defer func() {
-		for _, p := range parts {
-			p.csv.Flush()
-			err = cmp.Or(err, p.csv.Error(), p.file.Close())
-		}
 		slices.SortFunc(parts, func(a, b *Part) int { return strings.Compare(a.Name, b.Name) })
+		for i, p := range parts {
+			p.csv.Flush()
+			file := fmt.Sprintf("site%d", i)
+			if column != "" && plainName.MatchString(p.Name) {
+				file += "-" + p.Name
+			}
+			read := p.Path
+			p.Path = filepath.Join(folder, file+".csv")
+			err = cmp.Or(err, p.csv.Error(), p.file.Close(), os.Rename(read, p.Path))
+		}
 	}()
 	by := map[string]*Part{}
 	for {
@@ -67,7 +77,7 @@ func Split(path, column, group, folder string, most int) (parts []*Part, err err
 				return parts, fmt.Errorf("%w: column %q of %s has more than %d different texts, want one for each member", ErrTable,
 					column, f.name, most)
 			}
-			if p, err = f.newPart(name, filepath.Join(folder, fmt.Sprintf("site%d.csv", len(parts)))); err != nil {
+			if p, err = f.newPart(name, filepath.Join(folder, fmt.Sprintf("part%d.csv", len(parts)))); err != nil {
 				return parts, err
 			}
 			by[p.Name], parts = p, append(parts, p)

@@ -1,11 +1,11 @@
-// Package table reads tables from CSV files. [Shape] makes the description of a table that a
-// chain's parameters hold, and [Load] reads a participant's examples with that description. Load
-// turns values into levels from 0 to 255, like the levels of pixels, so that code for images works
-// on tables. An error about a value names its line and column and does not quote the value, because
-// rows are private.
+// Package table reads tables from CSV files. [Shape] makes the description of a table that a chain's parameters hold,
+// and [Load] reads a participant's examples with that description. Load turns values into levels from 0 to 255, like
+// the levels of pixels, so that code for images works on tables. An error about a value names its line and column and
+// does not quote the value, because rows are private.
 package table
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -24,10 +24,9 @@ var ErrTable = errors.New("bad table")
 // parts is the number of equal parts of a table, one of which is the test set.
 const parts = 5
 
-// Shape returns the description of the table in a file, and the number of its units: its groups, or
-// its rows if group is empty. The description names the label column and the group column. Every
-// other column is an input, in the order of the file, with its min and max value. The classes are
-// the texts in the label column, in the order of their bytes.
+// Shape returns the description of the table in a file, and the number of its units: its groups, or its rows if group
+// is empty. The description names the label column and the group column. Every other column is an input, in the order
+// of the file, with its min and max value. The classes are the texts in the label column, in the order of their bytes.
 func Shape(path, label, group string) (t params.Table, units int, err error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -51,19 +50,13 @@ func Shape(path, label, group string) (t params.Table, units int, err error) {
 	if err != nil {
 		return t, 0, err
 	}
-	for {
-		more, err := f.readRow()
+	for more := true; more; {
+		if more, err = f.readRow(); more {
+			err = widen(&t, f, at)
+			n.numberOf(f)
+		}
 		if err != nil {
 			return t, 0, err
-		}
-		if !more {
-			break
-		}
-		if err := widen(&t, f, at); err != nil {
-			return t, 0, err
-		}
-		if _, err := n.numberOf(f); err != nil {
-			f.note(n.column, err)
 		}
 	}
 	slices.Sort(t.Classes)
@@ -142,32 +135,21 @@ func Units(path string, t params.Table) (int, error) {
 		return 0, err
 	}
 	defer f.close()
-	n, err := f.groupNumbers(t.Group)
-	if err != nil {
-		return 0, err
-	}
-	if _, err := f.read(t, n); err != nil {
-		return 0, err
-	}
-	return n.units(f), nil
+	_, n, err := f.read(t)
+	return n.units(f), err
 }
 
-// Load reads the examples in a file by a chain's table. It finds the table's columns by name and
-// ignores all other columns. About a fifth of the rows become the test set. The hash of a row's
-// texts decides, so that adding or removing a row moves no other row between the two sets, and an
-// epoch with another table moves none either. With groups the hash of the group's name decides, so
-// that all rows of a group are in one set.
+// Load reads the examples in a file by a chain's table. It finds the table's columns by name and ignores all other
+// columns. About a fifth of the rows become the test set. The hash of a row's texts decides, so that adding or removing
+// a row moves no other row between the two sets, and an epoch with another table moves none either. With groups the
+// hash of the group's name decides, so that all rows of a group are in one set.
 func Load(path string, t params.Table) (mnist.Data, error) {
 	f, err := openFile(path)
 	if err != nil {
 		return mnist.Data{}, err
 	}
 	defer f.close()
-	n, err := f.groupNumbers(t.Group)
-	if err != nil {
-		return mnist.Data{}, err
-	}
-	set, err := f.read(t, n)
+	set, _, err := f.read(t)
 	if err != nil {
 		return mnist.Data{}, err
 	}
@@ -210,15 +192,18 @@ func Examples(units int) int { return units - units/parts }
 
 // read reads all rows as images that are one pixel high, with a pixel for each input of the model.
 // n numbers the groups; nil means that the table has no groups.
-func (f *file) read(t params.Table, n *groupNumbers) (set mnist.Set, err error) {
+func (f *file) read(t params.Table) (set mnist.Set, n *groupNumbers, err error) {
+	if n, err = f.groupNumbers(t.Group); err != nil {
+		return set, n, err
+	}
 	label, err := f.column(t.Label)
 	if err != nil {
-		return set, err
+		return set, n, err
 	}
 	at := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
 		if at[i], err = f.column(c.Name); err != nil {
-			return set, err
+			return set, n, err
 		}
 	}
 	classes := make(map[string]uint8, len(t.Classes))
@@ -228,11 +213,8 @@ func (f *file) read(t params.Table, n *groupNumbers) (set mnist.Set, err error) 
 	set.Rows, set.Cols = 1, t.Inputs()
 	for {
 		more, err := f.readRow()
-		if err != nil {
-			return set, err
-		}
-		if !more {
-			return set, f.fault()
+		if err != nil || !more {
+			return set, n, cmp.Or(err, f.fault())
 		}
 		text, err := f.text(label)
 		f.note(label, err)
@@ -241,9 +223,7 @@ func (f *file) read(t params.Table, n *groupNumbers) (set mnist.Set, err error) 
 			f.note(label, f.errorf(label, "the label is none of the chain's classes: %s", strings.Join(t.Classes, ", ")))
 		}
 		set.Labels = append(set.Labels, class)
-		group, err := n.numberOf(f)
-		if n != nil {
-			f.note(n.column, err)
+		if group := n.numberOf(f); n != nil {
 			set.Groups = append(set.Groups, group)
 		}
 		f.sides = append(f.sides, f.side(n))

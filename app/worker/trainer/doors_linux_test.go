@@ -167,7 +167,7 @@ func lateStudy(t *testing.T, argv ...string) (Config, string, *heard) {
 	for i := range argv {
 		argv[i] = strings.ReplaceAll(argv[i], "DIR", dir)
 	}
-	return Config{Argv: append([]string{stage.Tool(t, "python3")}, argv...), Dir: dir, Timeout: 20 * time.Second,
+	return Config{Argv: append([]string{stage.Python(t, "json")}, argv...), Dir: dir, Timeout: 20 * time.Second,
 		Log: h.say}, dir, h
 }
 
@@ -251,7 +251,7 @@ func TestDataOfTheCopy(t *testing.T) {
 	code, err := HashCode(dir)
 	require.NoError(t, err)
 	h := new(heard)
-	_, err = Start(t.Context(), Config{Argv: []string{stage.Tool(t, "python3"), "train.py", "data/rows.csv", "link.csv",
+	_, err = Start(t.Context(), Config{Argv: []string{stage.Python(t, "json"), "train.py", "data/rows.csv", "link.csv",
 		"out.csv", filepath.Join(dir, "data/rows.csv"), filepath.Join(dir, "venv/pyvenv.cfg"),
 		filepath.Join(dir, ".Rprofile"), ".Rprofile"},
 		Dir: dir, Log: h.say, Approved: []string{code.Hash}}, linear(params.ClippingRows), params.Privacy{Clip: 1})
@@ -296,7 +296,7 @@ func TestSecrets(t *testing.T) {
 			if c.dir == home {
 				require.NoError(t, os.WriteFile(filepath.Join(home, "train.py"), []byte(reader), 0o644))
 			}
-			config := Config{Argv: []string{stage.Tool(t, "python3"), "train.py", key}, Dir: c.dir, Log: new(heard).say}
+			config := Config{Argv: []string{stage.Python(t, "json"), "train.py", key}, Dir: c.dir, Log: new(heard).say}
 			config.Sandbox.Secret, config.Sandbox.Read = []string{c.secret}, c.read
 			_, err := Start(t.Context(), config, linear(params.ClippingRows), params.Privacy{Clip: 1})
 			require.ErrorContains(t, err, c.want)

@@ -273,7 +273,7 @@ func holdSockets(size int) {
 // TestEscapesOfAnotherUser tries the escapes and tests the scratch folder as a user without
 // privileges, who cannot list or remove every folder.
 func TestEscapesOfAnotherUser(t *testing.T) {
-	stage.NotShort(t, "starts a trainer for each attempt, with and without the sandbox")
+	stage.OnlyLong(t)
 	needsSandbox(t)
 	if os.Getuid() != 0 {
 		t.Skip("TestEscapes runs as such a user")

@@ -260,7 +260,7 @@ func BenchmarkStep(b *testing.B) {
 		picked[i] = i
 	}
 	for i := range all {
-		p, err := Start(b.Context(), Config{Argv: []string{stage.Tool(b, "python3"), "testdata/study.py", "right"},
+		p, err := Start(b.Context(), Config{Argv: []string{stage.Python(b, "json"), "testdata/study.py", "right"},
 			Sandbox: sandbox.Settings{Off: i == 0, Read: []string{"python"}}}, linear(params.ClippingRows),
 			params.Privacy{Clip: 1})
 		require.NoError(b, err)

@@ -49,7 +49,7 @@ func (h *heard) String() string {
 // study is the configuration of testdata/study.py in a mode.
 func study(t *testing.T, mode ...string) (Config, *heard) {
 	t.Helper()
-	python := stage.Tool(t, "python3")
+	python := stage.Python(t, "json")
 	h := new(heard)
 	return Config{
 		Argv: append([]string{python, "testdata/study.py"}, mode...), Timeout: 20 * time.Second, Pause: time.Millisecond,
@@ -291,9 +291,9 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// TestBytes compares the example of docs/TRAINER.md with the code.
+// TestBytes compares the example of docs/MODELS.md with the code.
 func TestBytes(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/TRAINER.md")
+	text, err := os.ReadFile("../../../docs/MODELS.md")
 	require.NoError(t, err)
 	var frame bytes.Buffer
 	nine := []byte{9, 0, 0, 0}

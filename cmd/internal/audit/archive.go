@@ -103,8 +103,7 @@ func (a *archiver) message(tag byte, m interface{ Marshal() ([]byte, error) }) e
 	return a.field(tag, data)
 }
 
-// end writes the known fields of the chain's tip, and then the count, without which a file is
-// incomplete.
+// end writes the known fields of the chain's tip, and then the count, without which a file is incomplete.
 func (a *archiver) end(tip Tip, blocks uint64) error {
 	if tip.Commit != nil {
 		if err := a.message(tagCommit, tip.Commit.ToProto()); err != nil {
@@ -218,8 +217,7 @@ func (a *Archive) field() (tag byte, data []byte, err error) {
 	return tag, data, nil
 }
 
-// whole turns io.EOF into io.ErrUnexpectedEOF, because the end of a truncated file is not the end
-// of the chain.
+// whole turns io.EOF into io.ErrUnexpectedEOF, because the end of a truncated file is not the end of the chain.
 func whole(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -230,8 +228,7 @@ func whole(err error) error {
 // Genesis returns the archived genesis.
 func (a *Archive) Genesis() *types.GenesisDoc { return a.genesis }
 
-// Next reads the next block. After the last block it reads the tip and the count, and returns
-// io.EOF.
+// Next reads the next block. After the last block it reads the tip and the count, and returns io.EOF.
 func (a *Archive) Next(context.Context) (*cmtproto.Block, error) {
 	for {
 		tag, data, err := a.field()

@@ -76,6 +76,7 @@ func TestReplay(t *testing.T) {
 	require.Equal(t, uint64(len(c.Blocks)), r.Blocks)
 	hash := c.State.Hash()
 	require.Equal(t, hex.EncodeToString(hash[:]), r.AppHash)
+	require.Equal(t, hex.EncodeToString(c.Records[r.Rounds-1].ModelHash), r.ModelHash, "as the last round's record")
 	require.Equal(t, []audit.BadLeader{{Round: 3, Height: 8, Participant: passed, View: 0, ClosedBy: c.Records[3].Leader}},
 		r.BadLeaders)
 	require.Len(t, r.Offences, 1)

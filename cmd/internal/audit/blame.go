@@ -47,8 +47,7 @@ func (r *replay) blame(raws [][]byte) (bad []BadTransaction) {
 	return bad
 }
 
-// signed verifies the signature of a transaction of a round by the participant's key in the state
-// before the block.
+// signed verifies the signature of a transaction of a round by the participant's key in the state before the block.
 func (r *replay) signed(t *tx.Tx, participant uint32) error {
 	if uint64(participant) >= uint64(len(r.state.Participants)) {
 		return fmt.Errorf("participant %d is not registered", participant)

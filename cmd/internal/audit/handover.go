@@ -14,10 +14,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Handover is the end of a replay at an upgrade. It holds what the release of the next version
-// needs to execute the heights after it. It is no proof: the header of the next height has the
-// hashes of its state, results, parameters and validators, and the replay of that release compares
-// them.
+// Handover is the end of a replay at an upgrade. It holds what the release of the next version needs to execute the
+// heights after it. It is no proof: the header of the next height has the hashes of its state, results, parameters and
+// validators, and the replay of that release compares them.
 type Handover struct {
 	Height  uint64 `json:"height"`           // the last executed height
 	State   []byte `json:"state"`            // the application's document of the state after it
@@ -106,9 +105,8 @@ func (r *replay) take(h *Handover) (err error) {
 	return nil
 }
 
-// skim reads the blocks that another release has executed, up to the replay's state. Each block
-// must name the one before it. The last one must name the validators of the next height, because
-// these validators signed the next block.
+// skim reads the blocks that another release has executed, up to the replay's state. Each block must name the one
+// before it. The last one must name the validators of the next height, because these validators signed the next block.
 func (r *replay) skim(ctx context.Context, h *Handover) error {
 	for height := uint64(r.doc.InitialHeight); height <= r.state.Height; height++ {
 		b, err := r.read(ctx, height)

@@ -11,9 +11,8 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// checkHeader compares the fields of a header that follow from the chain before it. It makes the
-// checks of CometBFT's validateBlock, except those that the application hash and the commits
-// include. It returns "" for a sound header.
+// checkHeader compares the fields of a header that follow from the chain before it. It makes the checks of CometBFT's
+// validateBlock, except those that the application hash and the commits include. It returns "" for a sound header.
 func (r *replay) checkHeader(b *types.Block) string {
 	differs := func(name string, stated, replayed []byte) string {
 		if bytes.Equal(stated, replayed) {
@@ -53,9 +52,8 @@ func (r *replay) checkVersion(b *types.Block) string {
 	return ""
 }
 
-// checkTime compares a block's time with the time that the replay computes: for the first block the
-// genesis time, then the median of the times in the last commit, weighted by power. Block times
-// increase strictly.
+// checkTime compares a block's time with the time that the replay computes: for the first block the genesis time, then
+// the median of the times in the last commit, weighted by power. Block times increase strictly.
 func (r *replay) checkTime(b *types.Block) string {
 	want := r.doc.GenesisTime
 	if b.Height > r.doc.InitialHeight {
@@ -130,9 +128,8 @@ func (p *past) add(b *types.Block, validators *types.ValidatorSet, limits types.
 	}
 }
 
-// checkEvidence verifies a block's evidence of misbehaviour as CometBFT's evidence pool does, with
-// the replayed validators and headers. An audit does so because it does not trust the signers of
-// the block.
+// checkEvidence verifies a block's evidence of misbehaviour as CometBFT's evidence pool does, with the replayed
+// validators and headers. An audit does so because it does not trust the signers of the block.
 func (r *replay) checkEvidence(b *types.Block) error {
 	if size, limit := b.Evidence.ByteSize(), r.params.Evidence.MaxBytes; size > limit {
 		return types.NewErrEvidenceOverflow(limit, size)

@@ -106,8 +106,7 @@ func (h *Home) Next(context.Context) (b *cmtproto.Block, err error) {
 	return b, nil
 }
 
-// Tip returns the commit that the node saw for its last block, and the application hash that
-// CometBFT stores after it.
+// Tip returns the commit that the node saw for its last block, and the application hash that CometBFT stores after it.
 func (h *Home) Tip(context.Context) (tip Tip, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -126,9 +125,7 @@ func (h *Home) Tip(context.Context) (tip Tip, err error) {
 }
 
 // Done returns the share of the heights that have been read.
-func (h *Home) Done() float64 {
-	return doneShare(h.genesis.InitialHeight, h.next, h.blocks.Height())
-}
+func (h *Home) Done() float64 { return doneShare(h.genesis.InitialHeight, h.next, h.blocks.Height()) }
 
 // Record returns the node's own record of a closed round.
 func (h *Home) Record(_ context.Context, epoch, round uint64) (*app.Record, error) {

@@ -15,11 +15,10 @@ import (
 // ErrLog wraps every reason why a log is not proven.
 var ErrLog = errors.New("audit log is not proven")
 
-// Log lists what was proposed, approved and done in a chain, apart from its rounds: every
-// operation, and every piece of evidence, with the proof that the chain holds it. A replay makes
-// the log, so the log of a whole chain is complete, and its results are those of the state machine.
-// A reader who has only the file can prove that each entry is on the chain. Only another replay
-// proves that no entry is missing, and what the results were.
+// Log lists what was proposed, approved and done in a chain, apart from its rounds: every operation, and every piece of
+// evidence, with the proof that the chain holds it. A replay makes the log, so the log of a whole chain is complete,
+// and its results are those of the state machine. A reader who has only the file can prove that each entry is on the
+// chain. Only another replay proves that no entry is missing, and what the results were.
 type Log struct {
 	ChainID  string    `json:"chain_id"`
 	First    uint64    `json:"first_height"`
@@ -82,8 +81,7 @@ type Approval struct {
 	Hash        string    `json:"hash"` // of the transaction, which has an entry of its own
 }
 
-// Header is a signed header with its validators: CometBFT's LightBlock, in base64 of its protobuf
-// form.
+// Header is a signed header with its validators: CometBFT's LightBlock, in base64 of its protobuf form.
 type Header struct {
 	Height int64  `json:"height"`
 	Light  []byte `json:"light_block"`

@@ -13,9 +13,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// RunLog replays the chain of a source, and returns the log of its operations with the report. The
-// entries end where the replay ends. After each block's entries are made, RunLog also calls
-// Options.Executed.
+// RunLog replays the chain of a source, and returns the log of its operations with the report. The entries end where
+// the replay ends. After each block's entries are made, RunLog also calls Options.Executed.
 func RunLog(ctx context.Context, src Source, o Options) (*Log, *Report, error) {
 	rec := recorder{log: o.Log, proposals: map[string]int{}}
 	if o.Log == nil {
@@ -212,9 +211,8 @@ func (r *recorder) discard(d app.Discard, height uint64) {
 	}
 }
 
-// headers adds the header of a block that has entries. It also adds the first header, and the
-// headers on both sides of a change of the validators, so that a light client can go from each
-// added header to the next.
+// headers adds the header of a block that has entries. It also adds the first header, and the headers on both sides of
+// a change of the validators, so that a light client can go from each added header to the next.
 func (r *recorder) headers(b Executed, entries bool) error {
 	change := r.last.Block == nil || b.Block.ValidatorsHash.String() != r.last.Block.ValidatorsHash.String()
 	if change && r.last.Block != nil {

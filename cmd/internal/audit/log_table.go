@@ -80,7 +80,7 @@ func (e *Entry) approvalText() string {
 }
 
 // WriteText writes the entries as a table for people.
-func (l *Log) WriteText(w io.Writer) error {
+func (l *Log) WriteText(w io.Writer) {
 	fmt.Fprintf(w, "chain     %s, heights %d to %d\n", plain(l.ChainID), l.First, l.Last)
 	for _, f := range l.Founders {
 		fmt.Fprintf(w, "founder   %d %q\n", f.Participant, f.Moniker)
@@ -102,7 +102,7 @@ func (l *Log) WriteText(w io.Writer) error {
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%.16s\n", e.Height, e.Time.Format(time.RFC3339), actor(e.Actor), plain(what),
 			e.approvalText(), plain(result), e.Hash)
 	}
-	return t.Flush()
+	_ = t.Flush()
 }
 
 // plain changes a text of the chain so that it controls no terminal and ends no cell of a table.

@@ -102,9 +102,7 @@ func (r *Remote) Tip(ctx context.Context) (Tip, error) {
 }
 
 // Done returns the share of the heights that have been read.
-func (r *Remote) Done() float64 {
-	return doneShare(r.genesis.InitialHeight, r.next, r.last)
-}
+func (r *Remote) Done() float64 { return doneShare(r.genesis.InitialHeight, r.next, r.last) }
 
 // Record returns the node's own record of a closed round.
 func (r *Remote) Record(ctx context.Context, epoch, round uint64) (*app.Record, error) {

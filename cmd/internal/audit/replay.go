@@ -29,8 +29,7 @@ type Options struct {
 	Progress func(Progress)
 	// Executed is called with every block that was checked and executed. May be nil.
 	Executed func(Executed)
-	// From is the end of another release's replay. The blocks up to it are read and not executed.
-	// Nil means genesis.
+	// From is the end of another release's replay. The blocks up to it are read and not executed. Nil means genesis.
 	From *Handover
 	// Log is the log of the blocks up to From, which RunLog continues and changes.
 	Log *Log
@@ -352,8 +351,8 @@ func (r *replay) checkTip(ctx context.Context, tip Tip) error {
 
 // finish completes the report from the last state.
 func (r *replay) finish() (err error) {
-	hash := r.state.Hash()
-	r.report.AppHash = hex.EncodeToString(hash[:])
+	hash, model := r.state.Hash(), app.ModelHash(r.state.Model)
+	r.report.AppHash, r.report.ModelHash = hex.EncodeToString(hash[:]), hex.EncodeToString(model[:])
 	r.report.Epochs = r.state.Progress.Epoch + 1
 	r.report.Offences = append([]app.Offence{}, r.state.Offences...)
 	if r.report.BadLeaders == nil {

@@ -21,6 +21,7 @@ type Report struct {
 	Epochs       uint64        `json:"epochs"` // begun
 	Gradients    uint64        `json:"gradients"`
 	AppHash      string        `json:"app_hash"`    // after Last
+	ModelHash    string        `json:"model_hash"`  // after Last, as on the card of an exported model
 	TipChecked   bool          `json:"tip_checked"` // the application hash after Last was known and compared
 	BadLeaders   []BadLeader   `json:"bad_leaders"`
 	Offences     []app.Offence `json:"offences"`
@@ -37,8 +38,7 @@ type Report struct {
 	Ratio         float64 `json:"ratio"` // duration of the replay divided by ChainSeconds; 0 if the chain has no time span
 }
 
-// BadLeader is a leader that closed no round in its view: it was inactive, silent, or its aggregate
-// was wrong.
+// BadLeader is a leader that closed no round in its view: it was inactive, silent, or its aggregate was wrong.
 type BadLeader struct {
 	Epoch       uint64 `json:"epoch"`
 	Round       uint64 `json:"round"`
@@ -77,8 +77,7 @@ type Divergence struct {
 	Transactions []BadTransaction `json:"transactions,omitempty"` // at fault
 	Expected     string           `json:"expected,omitempty"`     // application hash of the next header
 	Found        string           `json:"found,omitempty"`        // of the replay
-	// Parts are the values in which the node's own record or state differs from the replay's. Only
-	// a Witness gives them.
+	// Parts are the values in which the node's own record or state differs from the replay's. Only a Witness gives them.
 	Parts []Difference `json:"parts,omitempty"`
 }
 

@@ -27,8 +27,7 @@ type Source interface {
 	Close() error
 }
 
-// Tip is the part of the next block that checks the last one. Either field may be nil; its check
-// is then skipped.
+// Tip is the part of the next block that checks the last one. Either field may be nil; its check is then skipped.
 type Tip struct {
 	Commit  *types.Commit // of the last block
 	AppHash []byte        // after the last block
@@ -41,8 +40,7 @@ type Witness interface {
 	State(ctx context.Context) (*app.State, error)
 }
 
-// doneShare returns the share of the heights from first to last that are below next, and 1 if there
-// is no such height.
+// doneShare returns the share of the heights from first to last that are below next, and 1 if there is no such height.
 func doneShare(first, next, last int64) float64 {
 	all := last - first + 1
 	if all <= 0 {

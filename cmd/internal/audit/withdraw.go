@@ -12,16 +12,14 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Withdrawal says how much of a participant is in the chain's models, and what a restart without
-// the participant costs.
+// Withdrawal says how much of a participant is in the chain's models, and what a restart without the participant costs.
 type Withdrawal struct {
 	ChainID     string  `json:"chain_id"`
 	Participant uint32  `json:"participant"`
 	Moniker     string  `json:"moniker"`
 	Active      bool    `json:"active"`
 	Left        *uint64 `json:"left_height"` // at which it left or was removed for good; null while it is active
-	// First and Last are the first and last round with a gradient of the participant; null if there
-	// is none.
+	// First and Last are the first and last round with a gradient of the participant; null if there is none.
 	First       *ModelPoint `json:"first_gradient"`
 	Last        *ModelPoint `json:"last_gradient"`
 	Gradients   uint64      `json:"gradients"`    // in closed rounds
@@ -44,8 +42,7 @@ type ModelPoint struct {
 	Hash    string `json:"model_hash"`
 }
 
-// Restart is the cost of a restart for an active participant, if it takes part in the repeated
-// rounds as it did before.
+// Restart is the cost of a restart for an active participant, if it takes part in the repeated rounds as it did before.
 type Restart struct {
 	Participant uint32 `json:"participant"`
 	Moniker     string `json:"moniker"`
@@ -69,8 +66,7 @@ type closed struct {
 	privacy  params.Privacy
 }
 
-// RunWithdraw replays the chain of a source, and reports how much of a participant is in its
-// models.
+// RunWithdraw replays the chain of a source, and reports how much of a participant is in its models.
 func RunWithdraw(ctx context.Context, src Source, o Options, participant uint32) (*Withdrawal, *Report, error) {
 	var rounds []closed
 	var initial *app.State

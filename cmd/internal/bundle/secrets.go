@@ -16,8 +16,7 @@ import (
 // removed is the text that replaces a secret.
 const removed = "(removed)"
 
-// minSecret is the min number of bytes of a secret that scrub searches for. A shorter one would
-// remove ordinary words.
+// minSecret is the min number of bytes of a secret that scrub searches for. A shorter one would remove ordinary words.
 const minSecret = 6
 
 // A scrubber removes the secrets that it knows, and texts that look like a secret.

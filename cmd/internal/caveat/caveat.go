@@ -10,6 +10,9 @@ const TestChain = "TEST CHAIN ONLY: noise may be known, nothing is private"
 // TrainerClips accompanies every epsilon that depends on the participants' own programs.
 const TrainerClips = "clipped by the trainer: epsilon holds if each participant's trainer clips as it should"
 
+// EndedEarly accompanies the end of an epoch before its last round.
+const EndedEarly = "ended early: fewer than N-f participants have budget left for a round"
+
 // Groups accompanies every epsilon whose unit is a group.
 const Groups = "unit of privacy: a group, all its examples added or removed together"
 

@@ -29,7 +29,7 @@ func (r *Reader) Block(height int64) (*cmttypes.Block, cmttypes.BlockID) {
 	return got.Block, got.BlockID
 }
 
-// Results returns the results of a block's transactions and its events, or false if the node does not keep them.
+// BlockResults returns the results of a block's transactions and its events, or false if the node does not keep them.
 func (r *Reader) BlockResults(height int64) (txs []*abcitypes.ExecTxResult, events []abcitypes.Event, kept bool) {
 	results, err := r.rpc.BlockResults(r.Ctx, &height)
 	if err != nil {
@@ -52,24 +52,38 @@ func (r *Reader) EpsilonAt(height uint64) *float64 {
 	return client.EpsilonIn(results.FinalizeBlockEvents)
 }
 
-// Committed returns the round of the commitments in a block. It returns nil if the block has none,
-// or if the node does not have the block. It looks at the first transaction only, because
-// commitments come first and all are for one round.
-func (r *Reader) Committed(height int64) *params.RoundID {
-	if at, ok := r.committed.Cached(height); ok {
+// A Turn is what a block did for a round: its transactions commit to gradients, or the block closes it.
+type Turn struct {
+	params.RoundID
+	Closes bool
+}
+
+// TurnOf returns the turn of a block with these transactions, nil if it has none. It looks at the first one only:
+// an aggregate comes first, and so do commitments, which are all for one round (SPEC B1).
+func TurnOf(txs cmttypes.Txs) *Turn {
+	if len(txs) == 0 {
+		return nil
+	}
+	switch t, err := tx.Decode(txs[0]); {
+	case err == nil && t.Aggregate != nil:
+		return &Turn{params.RoundID{Epoch: t.Aggregate.Epoch, Round: t.Aggregate.Round}, true}
+	case err == nil && t.Commit != nil:
+		return &Turn{params.RoundID{Epoch: t.Commit.Epoch, Round: t.Commit.Round}, false}
+	}
+	return nil
+}
+
+// Turn returns the turn of the block of a height, nil if it has none or the node does not have the block.
+func (r *Reader) Turn(height int64) *Turn {
+	if at, ok := r.turns.Cached(height); ok {
 		return at
 	}
 	b := r.tryBlock(height)
 	if b == nil {
 		return nil
 	}
-	var at *params.RoundID
-	if len(b.Txs) > 0 {
-		if t, err := tx.Decode(b.Txs[0]); err == nil && t.Commit != nil {
-			at = &params.RoundID{Epoch: t.Commit.Epoch, Round: t.Commit.Round}
-		}
-	}
-	r.committed.Put(height, at)
+	at := TurnOf(b.Txs)
+	r.turns.Put(height, at)
 	return at
 }
 
@@ -82,8 +96,7 @@ func (r *Reader) tryBlock(height int64) *cmttypes.Block {
 // TimeAt returns the time of the block at a height, zero if the node does not keep it.
 func (r *Reader) TimeAt(height uint64) time.Time { return r.Times(height, height)[height] }
 
-// Times returns the times of the blocks in a short range of heights, without blocks that the node
-// does not keep.
+// Times returns the times of the blocks in a short range of heights, without blocks that the node does not keep.
 func (r *Reader) Times(from, until uint64) map[uint64]time.Time {
 	out := map[uint64]time.Time{}
 	const most = 200

@@ -1,6 +1,7 @@
 package chainview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -54,9 +55,8 @@ type Options struct {
 // keptPoints is the max number of rounds in a course.
 const keptPoints = 1024
 
-// The max sizes of the caches: contributions in records, parameters in models (16 MiB), signatures
-// in commits, headers of blocks, outcomes of proposals or proofs, answers that hold until the next
-// look, and shapes of rounds.
+// The max sizes of the caches: contributions in records, parameters in models (16 MiB), signatures in commits, headers
+// of blocks, outcomes of proposals or proofs, answers that hold until the next look, and shapes of rounds.
 const (
 	keptContributions, keptParameters, keptSignatures  = 200_000, 2 << 20, 100_000
 	keptHeaders, keptOutcomes, keptAnswers, keptShapes = 2048, 1024, 256, 256
@@ -79,14 +79,14 @@ type Chain struct {
 	answers *Latest[any]  // of the application, by path
 
 	// Caches of final data.
-	records   *memo.Bounded[params.RoundID, *app.Record]
-	models    *memo.Bounded[params.RoundID, *query.ModelState]
-	shapes    *memo.Bounded[params.RoundID, *Shape]
-	commits   *memo.Bounded[int64, map[string]bool]
-	headers   *memo.Bounded[int64, *cmttypes.BlockMeta]
-	committed *memo.Bounded[int64, *params.RoundID] // by the blocks of heights; nil by those without commitments
-	outcomes  *memo.Bounded[string, Outcome]        // of proposals, by id
-	proofs    *memo.Bounded[string, *Proof]         // of offences, by evidence and heights
+	records  *memo.Bounded[params.RoundID, *app.Record]
+	models   *memo.Bounded[params.RoundID, *query.ModelState]
+	shapes   *memo.Bounded[params.RoundID, *Shape]
+	commits  *memo.Bounded[int64, map[string]bool]
+	headers  *memo.Bounded[int64, *cmttypes.BlockMeta]
+	turns    *memo.Bounded[int64, *Turn]    // of blocks, by height; nil of those without one
+	outcomes *memo.Bounded[string, Outcome] // of proposals, by id
+	proofs   *memo.Bounded[string, *Proof]  // of offences, by evidence and heights
 
 	mu      sync.Mutex
 	course  Course
@@ -108,9 +108,7 @@ type Chain struct {
 
 // New returns a view of a chain, which has not looked yet.
 func New(a Asker, b RPC, o Options) *Chain {
-	if o.First == 0 {
-		o.First = 256
-	}
+	o.First = cmp.Or(o.First, 256)
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
 	}
@@ -125,13 +123,13 @@ func New(a Asker, b RPC, o Options) *Chain {
 			func(m *query.ModelState) int { return 1 + len(m.Parameters)/8 }),
 		shapes:  memo.New[params.RoundID, *Shape](keptShapes),
 		commits: memo.NewWeighed[int64](keptSignatures, func(by map[string]bool) int { return 1 + len(by) }),
-		headers: memo.New[int64, *cmttypes.BlockMeta](keptHeaders), committed: memo.New[int64, *params.RoundID](keptHeaders),
+		headers: memo.New[int64, *cmttypes.BlockMeta](keptHeaders), turns: memo.New[int64, *Turn](keptHeaders),
 		outcomes: memo.New[string, Outcome](keptOutcomes), proofs: memo.New[string, *Proof](keptOutcomes)}
 }
 
 // Forget empties the caches, because the node now belongs to another chain.
 func (c *Chain) Forget() {
-	for _, cache := range []interface{ Clear() }{c.records, c.models, c.shapes, c.commits, c.headers, c.committed,
+	for _, cache := range []interface{ Clear() }{c.records, c.models, c.shapes, c.commits, c.headers, c.turns,
 		c.outcomes, c.proofs, c.answers.values} {
 		cache.Clear()
 	}
@@ -140,8 +138,7 @@ func (c *Chain) Forget() {
 // Looks returns the number of looks at the chain. What follows from the chain's state stays the same until it grows.
 func (c *Chain) Looks() uint64 { return c.looks.Load() }
 
-// Missing reports whether an error means that the node answered and does not have the requested
-// data.
+// Missing reports whether an error means that the node answered and does not have the requested data.
 func Missing(err error) bool {
 	var refusal *client.Refusal
 	var answer *rpctypes.RPCError

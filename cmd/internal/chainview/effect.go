@@ -42,9 +42,8 @@ func EffectOf(m query.Membership, p query.Proposal, current params.Params) (e Ef
 	return e, nil
 }
 
-// EffectOfEnd returns the effect of the end of a participant's membership: the new N and f of the
-// learning. For a validator the effect also has the new number of validators and the f of
-// consensus.
+// EffectOfEnd returns the effect of the end of a participant's membership: the new N and f of the learning. For a
+// validator the effect also has the new number of validators and the f of consensus.
 func EffectOfEnd(m query.Membership, index uint32) (e Effect) {
 	validator := false
 	for _, q := range m.Members {

@@ -35,8 +35,7 @@ func (r *Reader) Proof(o app.Offence) *Proof {
 	return out
 }
 
-// convicting returns the transaction with a hash, which proved an offence, and the statements in
-// it.
+// convicting returns the transaction with a hash, which proved an offence, and the statements in it.
 func (r *Reader) convicting(o app.Offence) (hash string, pair *Statements) {
 	page, most := 1, 10
 	found, err := r.rpc.TxSearch(r.Ctx, fmt.Sprintf("evidence.participant=%d AND tx.height=%d", o.Participant, o.Height),

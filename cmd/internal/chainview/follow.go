@@ -2,7 +2,6 @@ package chainview
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -16,9 +15,8 @@ import (
 // A Course is what the last look at a chain found.
 type Course struct {
 	Status query.Status
-	Params params.Params  // of the running epoch
-	Before *params.Params // of the epoch before, nil if the follower has not seen it
-	Points []Point        // closed rounds, oldest first
+	Params params.Params // of the running epoch
+	Points []Point       // closed rounds, oldest first
 }
 
 // Running returns the points of the running epoch.
@@ -56,15 +54,15 @@ func (c *Chain) Lost() bool {
 	return c.failure != nil
 }
 
-// Waits reports whether a training waits for a block.
+// Waits reports whether the chain waits for a block. One whose training is over goes on, with governance.
 func (c *Chain) Waits() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.moved.IsZero() && c.overdue()
 }
 
-// overdue reports whether a training waits for a block. The caller holds the lock.
-func (c *Chain) overdue() bool { return !c.course.Status.Done && time.Since(c.moved) > client.Overdue }
+// overdue is Waits. The caller holds the lock.
+func (c *Chain) overdue() bool { return time.Since(c.moved) > client.Overdue }
 
 // Follow looks at the chain until ctx is done.
 func (c *Chain) Follow(ctx context.Context, poll time.Duration) {
@@ -107,11 +105,7 @@ func (c *Chain) See(ctx context.Context) {
 // Look reads the new rounds. If an unforeseen answer of the node causes a panic, it returns an
 // error, because the follower may run in the node's process.
 func (c *Chain) Look(ctx context.Context) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
+	defer query.Catch(&err)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	r := c.Reader(ctx)
@@ -178,10 +172,6 @@ func (c *Chain) turn(r *Reader, status query.Status) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.course.Before = nil
-	if was := c.course.Params; last.Epoch+1 == status.Epoch {
-		c.course.Before = &was
-	}
 	c.course.Params = running
 }
 
@@ -199,8 +189,7 @@ func (c *Chain) begin(r *Reader, status query.Status, running params.Params) {
 	c.looks.Add(1)
 }
 
-// past reads the last rounds of the running epoch, with the largest epsilon spent by the end of
-// each round.
+// past reads the last rounds of the running epoch, with the largest epsilon spent by the end of each round.
 func (c *Chain) past(r *Reader, status query.Status, running params.Params) (points []Point) {
 	people, closed, ok := r.Ledger()
 	var records []*app.Record

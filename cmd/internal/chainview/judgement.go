@@ -25,8 +25,7 @@ const (
 	watchPassed = 2
 	// leastWeight is the mean weight below which a participant's gradients differ.
 	leastWeight = 0.5
-	// fewest is the min number of rounds for a share to raise an alarm, and remembered is the min
-	// number for Differed.
+	// fewest is the min number of rounds for a share to raise an alarm, and remembered is the min number for Differed.
 	fewest, remembered = 4, 20
 	// Apart is the number of rounds without the same trouble after which it counts as a new incident.
 	Apart = 5
@@ -154,8 +153,7 @@ func (s *Standing) Judge(differed *uint64) {
 	}
 }
 
-// explain adds to the reasons of a grave alarm what else the rounds say of the gradients, and what the
-// alarm means.
+// explain adds to the reasons of a grave alarm what else the rounds say of the gradients, and what the alarm means.
 func (s *Standing) explain() {
 	if Rank(s.Alarm) < Rank(Differs) {
 		return
@@ -172,8 +170,7 @@ func (s *Standing) explain() {
 	}
 }
 
-// Against returns the reasons of the participant's alarm or, if it has none, all counts that are
-// not 0.
+// Against returns the reasons of the participant's alarm or, if it has none, all counts that are not 0.
 func (s Standing) Against() string {
 	if len(s.Reasons) > 0 {
 		return strings.Join(s.Reasons, "; ")

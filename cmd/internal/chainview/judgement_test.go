@@ -1,6 +1,8 @@
 package chainview
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,4 +60,11 @@ func TestTally(t *testing.T) {
 	require.Equal(t, []Tally{{Included: 1, Selected: 1, Missed: 1}, {Included: 1, Opposed: 1, Led: 1}, {},
 		{Absent: 1, Withheld: 1}}, all)
 	require.Nil(t, all[0].MeanWeight(), "the rule gives none")
+}
+
+// TestWeightAlert: the alert about a weight fires where a weight differs.
+func TestWeightAlert(t *testing.T) {
+	alerts, err := os.ReadFile("../../../docs/alerts.yml")
+	require.NoError(t, err)
+	require.Contains(t, string(alerts), fmt.Sprintf("(avg_over_time(spdl_weight[30m])) < %g and", leastWeight))
 }

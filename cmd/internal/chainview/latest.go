@@ -21,9 +21,8 @@ func NewLatest[V any](max int, weigh func(V) int) *Latest[V] {
 	return &Latest[V]{values: memo.NewWeighed[string](max, weigh)}
 }
 
-// Get returns the value of a name at a look, and computes it if it is not cached. A caller with an
-// older look gets the newer value. If the client whose request computes the value disconnects,
-// another request computes it.
+// Get returns the value of a name at a look, and computes it if it is not cached. A caller with an older look gets the
+// newer value. If the client whose request computes the value disconnects, another request computes it.
 func (l *Latest[V]) Get(ctx context.Context, look uint64, name string, compute func() (V, error)) (V, error) {
 	l.mu.Lock()
 	if look > l.look { // drop the values of earlier looks

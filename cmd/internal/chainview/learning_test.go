@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/model/evaluate"
 )
 
 // TestLearning: a model that is hardly better than guessing, or that has become worse, is said to be so.
@@ -43,4 +45,23 @@ func TestLearning(t *testing.T) {
 		require.Equal(t, c.says == "", text == "")
 		require.Equal(t, c.poor, poor, text)
 	}
+	ranked := points(0.905, 0.905)
+	for i, auc := range []float64{0.62, 0.8} {
+		ranked[i].Beside = &evaluate.Measures{Majority: 0.905, Quality: &evaluate.Quality{AUC: auc}}
+	}
+	text, poor := Learning(true, 2, ranked)
+	require.Equal(t, "The model learns: AUC 0.800 after round 1, 0.620 after round 0.", text)
+	require.False(t, poor)
+	ranked[0].Beside.Quality = &evaluate.Quality{AUC: 0.8, Brier: 0.24}
+	text, _ = Learning(true, 2, ranked)
+	require.Equal(t, "The model ranks rows as at first: AUC 0.800 after round 1. Its Brier score is 0.000, 0.240 after "+
+		"round 0.", text)
+	ranked[0].Beside.Quality = &evaluate.Quality{AUC: 0.62}
+	text, poor = Learning(true, 2, ranked[:1])
+	require.Equal(t, "The model has hardly learned: AUC 0.620 after round 0, and guessing gives 0.500.", text)
+	require.True(t, poor, "whatever its accuracy")
+	never := points(0.905)
+	never[0].Beside = &evaluate.Measures{Majority: 0.905}
+	text, _ = Learning(false, 3, never)
+	require.Contains(t, text, "guessing gives 90.5 %")
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 )
 
@@ -23,10 +25,8 @@ type Point struct {
 	Passed   []uint32 `json:"passed"`   // participants ranked before the leader that closed the round
 	More     int      `json:"more"`     // participants that Brief dropped from the lists
 	Margin   *int64   `json:"margin"`   // null if the rule selects no gradients
-	Accuracy *float64 `json:"accuracy"` // null if it was not measured
-	Examples int      `json:"examples"` // test rows that the accuracy was measured on; 0 if it was not
-	Loss     *float64 `json:"loss"`
-	Epsilon  *float64 `json:"epsilon"` // the largest spend of a participant; null if unknown or without a guarantee
+	Epsilon  *float64 `json:"epsilon"`  // the largest spend of a participant; null if unknown or without a guarantee
+	Measures
 
 	Members    []uint32          `json:"-"` // included
 	Weights    []float64         `json:"-"` // of the Members, in their order; nil if the rule gives none
@@ -42,6 +42,27 @@ type Point struct {
 	Offenders []uint32  `json:"-"`
 }
 
+// Measures are what an evaluator found of a model. Those that are not known are null.
+type Measures struct {
+	Accuracy *float64           `json:"accuracy"`
+	Examples int                `json:"examples"` // test rows that the accuracy was measured on; 0 if it was not
+	Loss     *float64           `json:"loss"`
+	Beside   *evaluate.Measures `json:"beside"` // what the accuracy does not say
+}
+
+// MeasuresOf returns the measures in an evaluation of a model.
+func MeasuresOf(e model.Eval, m params.Model) Measures {
+	return Measures{Finite(e.Accuracy), e.Examples, Finite(e.Loss), evaluate.Judge(e, m)}
+}
+
+// Quality returns the quality of a model of two classes, nil if it is not known.
+func (m Measures) Quality() *evaluate.Quality {
+	if m.Beside == nil {
+		return nil
+	}
+	return m.Beside.Quality
+}
+
 // PointOf returns the point of a closed round, as far as its record says it.
 func PointOf(r *app.Record) Point {
 	p := Point{Epoch: r.Epoch, Round: r.Round, Height: r.Height, Leader: r.Leader, View: r.View,
@@ -49,8 +70,8 @@ func PointOf(r *app.Record) Point {
 		Passed: []uint32{}, ModelHash: r.ModelHash, Delta: r.DeltaDigest}
 	for _, c := range r.Contributions {
 		p.Members = append(p.Members, c.Participant)
-		if Weighs(r.Rule) {
-			p.Weights = append(p.Weights, *WeightOf(r, c))
+		if query.Weighs(r.Rule) {
+			p.Weights = append(p.Weights, *query.WeightOf(r, c))
 		}
 		if !c.Selected {
 			p.LeftOut = append(p.LeftOut, c.Participant)
@@ -110,17 +131,14 @@ func (p *Point) Offend(offences []app.Offence) {
 	}
 }
 
-// Absent returns the number of members without a gradient, and how many of these had one in the round before, because
-// a member that has been absent for long is no news.
-func (p *Point) Absent(before *Point, people []app.Participant) (all, fresh int) {
+// Absent returns the number of members without a gradient.
+func (p *Point) Absent(people []app.Participant) (n int) {
 	for i := range people {
 		if who := &people[i]; who.Active && who.Joined <= p.Round && !p.Has(who.Index) {
-			if all++; before.Has(who.Index) {
-				fresh++
-			}
+			n++
 		}
 	}
-	return all, fresh
+	return n
 }
 
 // MarginOf returns the margin of a round's selection, or nil if its rule does not select.

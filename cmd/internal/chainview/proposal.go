@@ -193,9 +193,8 @@ func titleOf(kind tx.Kind, d app.Description, names map[string]string) string {
 	return d.Summary
 }
 
-// heights returns the heights at which the chain may have ended a past proposal: the blocks after its
-// last approval or withdrawal, the next of the boundaries, which are sorted, and the height at which it
-// expires, up to the last block.
+// heights returns the heights at which the chain may have ended a past proposal: the blocks after its last approval or
+// withdrawal, the next of the boundaries, which are sorted, and the height at which it expires, up to the last block.
 func (b *ballot) heights(p Proposal, last int64, boundaries []int64) []int64 {
 	from := max(p.Height, b.last[p.ID])
 	next, _ := slices.BinarySearch(boundaries, from)

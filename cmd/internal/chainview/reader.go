@@ -99,9 +99,8 @@ func (r *Reader) Offences() []app.Offence { return Ask[[]app.Offence](r, "/evide
 // Epochs returns the epochs, the running one last.
 func (r *Reader) Epochs() []query.EpochState { return Ask[[]query.EpochState](r, "/epochs") }
 
-// Ledger returns the participants, and the epoch with its number of closed rounds at that time.
-// These are two queries, and a round may close between them, so Ledger tries three times; ok is
-// false if all tries fail.
+// Ledger returns the participants, and the epoch with its number of closed rounds at that time. These are two queries,
+// and a round may close between them, so Ledger tries three times; ok is false if all tries fail.
 func (r *Reader) Ledger() (people []app.Participant, closed params.RoundID, ok bool) {
 	for range 3 {
 		before := fresh[query.Status](r, "/status")
@@ -184,10 +183,8 @@ type Story struct {
 	Delta    string    `json:"delta_digest"`
 	Model    string    `json:"model_hash"`
 	Seed     string    `json:"seed"`
-	Accuracy *float64  `json:"accuracy"`
-	Examples int       `json:"examples"` // test rows that the accuracy was measured on; 0 if it was not
-	Loss     *float64  `json:"loss"`
 	Verdicts []Verdict `json:"verdicts"`
+	Measures
 }
 
 // Story returns a closed round with its verdicts.
@@ -202,8 +199,8 @@ func (r *Reader) Story(at params.RoundID) *Story {
 	return &Story{Epoch: record.Epoch, Round: record.Round, Opened: record.Opened, Height: record.Height,
 		Leader: record.Leader, View: record.View, Ranking: append([]uint32{}, record.Ranking...), Rule: record.Rule,
 		Margin: MarginOf(record), Delta: hex.EncodeToString(record.DeltaDigest),
-		Model: hex.EncodeToString(record.ModelHash), Seed: hex.EncodeToString(record.Seed), Accuracy: p.Accuracy,
-		Loss: p.Loss, Examples: p.Examples, Verdicts: verdicts}
+		Model: hex.EncodeToString(record.ModelHash), Seed: hex.EncodeToString(record.Seed), Measures: p.Measures,
+		Verdicts: verdicts}
 }
 
 // judge returns the record of a round and the verdicts on its participants, or on one of them. The reputations before

@@ -145,9 +145,8 @@ func (x Witness) Reject(v *Verdict) {
 	}
 }
 
-// earlier says in which earlier rounds the node rejected a participant's gradients. A round does
-// not wait for a participant that missed several rounds, so such a participant is absent in this
-// round too.
+// earlier says in which earlier rounds the node rejected a participant's gradients. A round does not wait for a
+// participant that missed several rounds, so such a participant is absent in this round too.
 func (x Witness) earlier(participant uint32, r *app.Record) string {
 	var rounds []uint64
 	for _, p := range x.Points {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/big"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -29,10 +28,6 @@ type Shape struct {
 	Known  bool
 	Delta  [2]float64
 	Cosine []float64 // of the angle to Delta
-	// Near is the number of gradients that the rule counts as near to this one. A rule that mixes
-	// the nearest gradients counts the gradient itself. Near is nil if the rule counts no
-	// neighbours.
-	Near []int
 }
 
 // The max number of gradients, and of their bytes, for which the explorer computes a shape.
@@ -113,8 +108,7 @@ func inputOf(r *app.Record, p params.Params, people []app.Participant, points []
 	return in
 }
 
-// deltaOf runs the rule of a closed round again. It returns nil if the digest differs from the
-// record's.
+// deltaOf runs the rule of a closed round again. It returns nil if the digest differs from the record's.
 func deltaOf(r *app.Record, vectors []gradients.Vector, in rules.Input) *rules.Output {
 	rule, err := rules.Lookup(r.Rule)
 	if err != nil {
@@ -127,9 +121,6 @@ func deltaOf(r *app.Record, vectors []gradients.Vector, in rules.Input) *rules.O
 	}
 	if digest := out.Delta.Digest(); !bytes.Equal(digest[:], r.DeltaDigest) {
 		return nil
-	}
-	if strings.HasPrefix(r.Rule, "bucketing+") {
-		out.Neighbours = nil // a bucket's gradients are drawn at random, so they say nothing about nearness
 	}
 	return &out
 }
@@ -173,19 +164,9 @@ func (s *Shape) beside(vectors []gradients.Vector, out *rules.Output, squared *m
 		s.Cosine = append(s.Cosine, cosine(dot, s.Norm[i]*s.Norm[i], length))
 		squared.SetSym(i, len(vectors), max(0, s.Norm[i]*s.Norm[i]+length-2*dot))
 	}
-	if out.Neighbours == nil {
-		return
-	}
-	s.Near = make([]int, len(vectors))
-	for _, list := range out.Neighbours {
-		for _, j := range list {
-			s.Near[j]++
-		}
-	}
 }
 
-// Angle returns the angle between a participant's gradient and Delta in degrees, or nil if it is
-// unknown.
+// Angle returns the angle between a participant's gradient and Delta in degrees, or nil if it is unknown.
 func (s *Shape) Angle(participant uint32) *float64 {
 	i := slices.Index(s.Participants, participant)
 	if i < 0 || !s.Known {

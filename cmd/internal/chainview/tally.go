@@ -1,6 +1,7 @@
 package chainview
 
 import (
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -15,7 +16,13 @@ type Tally struct {
 	Weighed int     // the number of these rounds that include it
 }
 
-// weigh adds a weight.
+// Weigh adds the weight of a gradient of a round, if the rule gives weights.
+func (t *Tally) Weigh(r *app.Record, c app.Contribution) {
+	if query.Weighs(r.Rule) {
+		t.weigh(*query.WeightOf(r, c))
+	}
+}
+
 func (t *Tally) weigh(weight float64) { t.Weight, t.Weighed = t.Weight+weight, t.Weighed+1 }
 
 // MeanWeight returns the mean weight of the participant's gradients, or nil if no rule gave weights.
@@ -40,9 +47,7 @@ func Add(all []Tally, r *app.Record, people []app.Participant) {
 		if c.Opposed {
 			t.Opposed++
 		}
-		if Weighs(r.Rule) {
-			t.weigh(*WeightOf(r, c))
-		}
+		t.Weigh(r, c)
 	}
 	for _, index := range r.Withheld {
 		all[index].Withheld++

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -71,8 +72,8 @@ func Verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, 
 			change := c.Reputation - was
 			v.Change = &change
 		}
-		if Weighs(r.Rule) {
-			v.Weight = WeightOf(r, c)
+		if query.Weighs(r.Rule) {
+			v.Weight = query.WeightOf(r, c)
 		} else if v.Place = place[c.Participant]; v.Place > 0 && worst > 0 {
 			times := float64(c.Score) / float64(worst)
 			v.Times = &times
@@ -111,9 +112,8 @@ func places(r *app.Record) map[uint32]int {
 	return place
 }
 
-// Convict adds proven offences to the verdict: whether one is for the round, and whether the
-// reputation after the round's block is that of a conviction after the block of the previous round,
-// at height before.
+// Convict adds proven offences to the verdict: whether one is for the round, and whether the reputation after the
+// round's block is that of a conviction after the block of the previous round, at height before.
 func (v *Verdict) Convict(r *app.Record, before uint64, offences []app.Offence) {
 	for _, o := range offences {
 		if o.Participant != v.Participant {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 )
@@ -24,13 +25,13 @@ func TestWeights(t *testing.T) {
 		{app.Contribution{Selected: true, Score: equal - 1}, "<0.001"},
 		{app.Contribution{Score: equal}, "0"},
 	} {
-		require.Equal(t, x.weight, chainview.WeightText(chainview.WeightOf(&r, x.c)))
+		require.Equal(t, x.weight, chainview.WeightText(query.WeightOf(&r, x.c)))
 	}
 	for _, rule := range []string{"multi-krum", "median", "nnm+agnostic-mean"} { // their scores tell no weights
 		r.Rule = rule
-		require.False(t, chainview.Weighs(rule))
-		require.Nil(t, chainview.WeightOf(&r, app.Contribution{Selected: true, Score: 7}))
-		require.Equal(t, "0", chainview.WeightText(chainview.WeightOf(&r, app.Contribution{Score: 7})))
+		require.False(t, query.Weighs(rule))
+		require.Nil(t, query.WeightOf(&r, app.Contribution{Selected: true, Score: 7}))
+		require.Equal(t, "0", chainview.WeightText(query.WeightOf(&r, app.Contribution{Score: 7})))
 	}
 	require.Equal(t, "-", chainview.WeightText(nil))
 }

@@ -63,6 +63,7 @@ func TestAudit(t *testing.T) {
 	text, _, code := spdl(t, "audit", "replay", file)
 	require.Zero(t, code)
 	require.Contains(t, text, "the chain is what its blocks say, at every height")
+	require.Contains(t, text, "\nmodel hash    "+r.ModelHash+"\n")
 
 	points := filepath.Join(t.TempDir(), "net.csv")
 	page, _ := chainPage(t, 0, net, "--csv", points)

@@ -38,8 +38,8 @@ func Main(ctx context.Context, args []string, out, errs io.Writer) int {
 
 // foreign holds, by command, words under which other programs have it.
 var foreign = map[string][]string{
-	"start": {"run", "node"}, "explorer": {"ui", "web", "dashboard"},
-	"doctor": {"check", "health"}, "query": {"get", "show", "top"}, "debug": {"logs"},
+	"start": {"run", "node"}, "explorer": {"ui", "web", "dashboard", "block"}, "reset-state": {"rollback"},
+	"doctor": {"check", "health", "net-info", "net_info", "inspect"}, "query": {"get", "show", "top"}, "debug": {"logs"},
 }
 
 // Root returns the whole command line. A variable of the environment may take the place of a flag,

@@ -195,7 +195,7 @@ func contents(t *testing.T, dir string) map[string]string {
 // TestConsortiumJoinElsewhere: a founded home keeps its genesis, share and proof when it joins another
 // founding by mistake, or with --again a founding in which its name is taken.
 func TestConsortiumJoinElsewhere(t *testing.T) {
-	ours, theirs := propose(t, "a"), propose(t, "a,b", "--deadline", "1s")
+	ours := propose(t, "a")
 	dir := joins(t, ours, "a", "--address", "a.example:1")
 	start := func(folder string) (stderr string, code int) {
 		_, stderr, code = spdl(t, "consortium", "start", folder, "--home", dir)
@@ -203,6 +203,7 @@ func TestConsortiumJoinElsewhere(t *testing.T) {
 	}
 	stderr, code := start(ours)
 	require.Zero(t, code, stderr)
+	theirs := propose(t, "a,b", "--deadline", "1s") // in a second after that of our proof, which a later proof has not
 	founded := contents(t, dir)
 	for _, file := range []string{"genesis.json", "founding/entry.json", "founding/share.json", "founding/proof.json"} {
 		require.Contains(t, founded, filepath.Join(dir, "config", file))
@@ -406,7 +407,8 @@ func TestConfigCommands(t *testing.T) {
 	dir := initHome(t, "mine")
 	stdout, stderr, code := spdl(t, "config", "set", "worker.data", "embedded", "--home", dir)
 	require.Zero(t, code, stderr)
-	require.Equal(t, "worker.data = embedded in app.toml\n", stdout)
+	require.Equal(t, "worker.data = embedded in app.toml (it was empty)\n"+
+		"a node that runs takes it at its next start\n", stdout)
 	stdout, _, _ = spdl(t, "config", "get", "worker.data", "--home", dir)
 	require.Equal(t, "embedded\n", stdout)
 	stdout, _, code = spdl(t, "config", "get", "--home", dir, "-o", "json")

@@ -25,6 +25,29 @@ var (
 	flagWord = regexp.MustCompile(`^--([a-z0-9-]+)`)
 )
 
+// TestReadmeTables: the README's results on tables are means of docs/TABLES.md, of ten members at epsilon 1.
+func TestReadmeTables(t *testing.T) {
+	texts := documents(t)
+	_, rows, found := strings.Cut(texts["README.md"], "| table | SPDL | under attack | a member alone, "+
+		"not private |\n|---|---|---|---|\n")
+	require.True(t, found)
+	rows, _, _ = strings.Cut(rows, "\n\n")
+	for row := range strings.SplitSeq(rows, "\n") {
+		cells := strings.Split(strings.Trim(row, "| "), " | ")
+		require.Len(t, cells, 4, row)
+		name, _, _ := strings.Cut(cells[0], ",")
+		for i, setting := range []string{"1 | SPDL, unit example", "1 | SPDL, unit example, a third attacks",
+			"- | alone (not private)"} {
+			auc, brier, _ := strings.Cut(cells[i+1], ", ")
+			want := "| " + name + " | 10 | " + setting + " | " + auc
+			line := regexp.MustCompile("(?m)^" + regexp.QuoteMeta(want) + `( ± [0-9.]+)? \| [^|]+ \| ` +
+				regexp.QuoteMeta(brier) + `( ± [0-9.]+)? \|`)
+			require.True(t, line.MatchString(texts["docs/TABLES.md"]), "docs/TABLES.md has no row %q with Brier score %s",
+				want, brier)
+		}
+	}
+}
+
 // documents are the project's own texts, by their path from its root.
 func documents(t *testing.T) map[string]string {
 	t.Helper()

@@ -2,11 +2,14 @@ package cli
 
 import (
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -36,6 +39,14 @@ func TestEncryptCommands(t *testing.T) {
 	_, stderr, code = spdlWith(t, nil, "show-node-id", "--home", dir)
 	require.Equal(t, command.WrongUse, code)
 	require.Contains(t, stderr, "key is encrypted")
+	for fd := 3; fd < 12; fd++ { // the runtime's own, or none
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			continue // open in the parents of the test, and so in the command
+		}
+		_, stderr, code = spdlWith(t, nil, "show-node-id", "--home", dir, "--passphrase-fd", strconv.Itoa(fd))
+		require.Equal(t, command.WrongUse, code, stderr)
+		require.Contains(t, stderr, fmt.Sprintf("file descriptor %d of the passphrase is not open: give it a file", fd))
+	}
 	_, stderr, code = spdlWith(t, []string{other}, "keys", "show", "--home", dir, "--passphrase-fd", "3")
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "the passphrase does not open")
@@ -46,6 +57,10 @@ func TestEncryptCommands(t *testing.T) {
 	_, stderr, code = spdlWith(t, nil, "show-validator", "--home", dir)
 	require.Zero(t, code, stderr)
 
+	_, stderr, code = spdlWith(t, []string{secret}, "keys", "passwd", "--home", dir, "--passphrase-fd", "3")
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "ask for the new passphrase of the keys at: name a file descriptor, as "+
+		"--new-passphrase-fd 4 4< FILE")
 	_, stderr, code = spdlWith(t, []string{secret, other}, "keys", "passwd", "--home", dir, "--passphrase-fd", "3",
 		"--new-passphrase-fd", "4")
 	require.Zero(t, code, stderr)

@@ -23,13 +23,19 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// asSPDL makes the test binary spdl itself, and so the nodes that it starts.
+// asSPDL makes the test binary the program that it names, or with "1" the one that has the command, and so the nodes
+// that it starts.
 const asSPDL = "TEST_BINARY_IS_SPDL"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asSPDL) != "" {
+	if program := os.Getenv(asSPDL); program != "" {
+		run, named := map[string]func(context.Context, []string, io.Writer, io.Writer) int{"spdl": Main,
+			"spdl-lab": lab.Main}[program]
+		if !named {
+			run = programOf(os.Args[1:])
+		}
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		code := programOf(os.Args[1:])(ctx, os.Args[1:], os.Stdout, os.Stderr)
+		code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 		stop()
 		os.Exit(code)
 	}
@@ -116,7 +122,7 @@ func TestExitCodes(t *testing.T) {
 			"port from 1 to 65535"},
 		{"version --output yaml", 2, `--output is "yaml"`},
 		{"query round x", 2, `round "x" is no number`},
-		{"query round -12", 2, "-12 is no flag, and numbers begin at 0"},
+		{"query round -12", 2, "-12 is no flag, and no number here is below 0"},
 		{"query round 1 2 3", 2, "at most 2"},
 		{"query round x 2", 2, `epoch "x" is no number`},
 		{"query model x", 2, `round "x" is no number`},
@@ -167,6 +173,7 @@ func TestExitCodes(t *testing.T) {
 		{"backup --out " + file + " --home " + made, 1,
 			file + " exists already, and nothing is overwritten: name another file"},
 		{"backup --out " + empty + "/b --home " + empty, 1, "spdl init makes a home"},
+		{"model export --node 127.0.0.1:1 --out " + empty + "/none/m.npz", 1, "there is no folder " + empty + "/none"},
 		{"restore " + empty + "/none", 1, "there is no file " + empty + "/none"},
 		{"restore " + empty + "/none --passphrase-fd x", 2, "want a whole number"},
 		{"query status --node http://%zz", 2, "invalid URL"},
@@ -200,7 +207,9 @@ func TestExitCodes(t *testing.T) {
 		{"--version", 0, ""},
 		{"q", 0, ""},
 		{"start testnet", 2, `"testnet" is given to "spdl-lab start", which takes flags alone`},
-		{"genesis status", 2, `unknown command "status" for "spdl genesis": spdl genesis --help lists them`},
+		{"genesis status", 2, `unknown command "status" for "spdl genesis" (it has `},
+		{"report " + made + " " + empty + "/none --out " + empty + "/x.html", 2, "/none holds no chain"},
+		{"query blok", 2, `"spdl query" (it has status, round, neighbours, model, participants, `},
 		{"localnet start --validators 4", 2, "localnets are in the program spdl-lab: spdl-lab testnet"},
 		{"signer int", 2, "did you mean init?"},
 		{"rules --json", 2, "unknown flag: --json: see spdl rules --help"},

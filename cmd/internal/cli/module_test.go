@@ -334,9 +334,18 @@ def build():
     body = nn.Sequential(nn.Flatten(), nn.Linear(784, 8), nn.BatchNorm1d(8), nn.ReLU()).requires_grad_(False).eval()
     torch.seed()
     return nn.Sequential(body, nn.Linear(8, 10))
+class Normed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.out = nn.Conv2d(1, 8, 3), nn.GroupNorm(2, 8), nn.Linear(5408, 10)
+    def forward(self, x):
+        return self.out(self.norm(self.conv(x)).flatten(1))
+def normed():
+    return Normed()
 class Restless(nn.Module):
     def __init__(self):
         super().__init__()
+        torch.manual_seed(1)
         self.base, self.head = nn.Linear(784, 8).requires_grad_(False), nn.Linear(8, 10)
         self.calls = 0
     def forward(self, x):
@@ -350,10 +359,15 @@ class Restless(nn.Module):
 // A trainer without that file, with another, or that changes a frozen tensor, trains nothing and says why.
 func TestPretrainedModule(t *testing.T) {
 	python, my := stage.Python(t, "numpy, torch"), written(t, "my.py", pretrained)
+	begins := map[string]string{"build": `1\.bias +\[10\] +zeros`, "normed": `norm\.weight +\[8\] +as build fills it
+norm\.bias +\[8\] +zeros
+out\.weight +\[10 5408\] +glorot`}
 	study := func(build string, more ...string) (string, params.Params, string) {
 		dir := filepath.Join(t.TempDir(), "study")
-		_, stderr, code := spdl(t, append([]string{"new", dir, "--module", my + ":" + build, "--python", python}, more...)...)
+		args := []string{"new", dir, "--module", my + ":" + build, "--python", python}
+		stdout, stderr, code := spdl(t, append(args, more...)...)
 		require.Zero(t, code, stderr)
+		require.Regexp(t, begins[build], stdout)
 		p, err := preset.Load(filepath.Join(dir, "params.json"))
 		require.NoError(t, err)
 		return dir, p, stderr
@@ -372,6 +386,9 @@ func TestPretrainedModule(t *testing.T) {
 	require.NoError(t, err)
 	hash := fmt.Sprintf("%x", sha256.Sum256(content))
 	require.Contains(t, p.Model.Config, `"weights":{"file":"weights.safetensors","sha256":"`+hash+`"}`)
+	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(readme), "\n- weights.safetensors has the model's constants")
 	text, code := check(dir)
 	require.Zero(t, code, text)
 
@@ -387,6 +404,7 @@ func TestPretrainedModule(t *testing.T) {
 		"with SHA-256 "+hash+"; put it there")
 	require.NotContains(t, text, "Traceback")
 
+	study("normed")
 	dir, _, _ = study("Restless")
 	text, code = check(dir)
 	require.Equal(t, 1, code)
@@ -428,6 +446,7 @@ np.savez(sys.argv[1], x=x, y=y, centre=np.full(6, 0.3), scale=np.ones(6))`, feat
 	for says, args := range map[string][]string{
 		"--head and --features are for each other":        {"--head", "linear"},
 		`--head is "cnn", want linear or mlp`:             {"--head", "cnn", "--features", features},
+		`is "lab.py", want a .npz or a .parquet file`:     {"--head", "mlp", "--features", "lab.py"},
 		"a study of features has no other model, data or": {"--head", "mlp", "--features", features, "--adapt", "bias"},
 	} {
 		_, stderr, code := spdl(t, append([]string{"new", filepath.Join(t.TempDir(), "s")}, args...)...)

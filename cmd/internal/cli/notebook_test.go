@@ -59,11 +59,18 @@ def load_file(name):
 // TestNotebook executes the cells of docs/own-module.ipynb, from a module to a verified model, and
 // then the lines of docs/MODELS.md that load its files into the module.
 func TestNotebook(t *testing.T) {
-	stage.NotShort(t, "runs a net")
+	stage.OnlyLong(t)
 	python, dir := stage.Python(t, "numpy, torch"), t.TempDir()
 	binary, err := os.Executable()
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "spdl"), []byte("#!/bin/sh\nexec '"+binary+"' \"$@\"\n"), 0o700))
+	for program, only := range map[string]string{"spdl": "plan", "spdl-lab": "testnet"} {
+		file := filepath.Join(dir, program)
+		require.NoError(t, os.WriteFile(file, []byte("#!/bin/sh\n"+asSPDL+"="+program+" exec '"+binary+"' \"$@\"\n"), 0o700))
+		for _, command := range []string{"plan", "testnet"} {
+			err := exec.CommandContext(t.Context(), file, command, "--help").Run()
+			require.Equal(t, command == only, err == nil, "%s %s", program, command)
+		}
+	}
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	run := func(code string) {
 		t.Helper()

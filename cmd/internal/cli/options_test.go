@@ -295,7 +295,10 @@ func TestFolderOfHomes(t *testing.T) {
 		Findings []struct{ Check string }
 	}
 	require.NoError(t, json.Unmarshal([]byte(stdout), &all))
-	require.Len(t, all, 2)
+	require.Len(t, all, 3)
+	require.Equal(t, net, all[2].Home)
+	require.Equal(t, "net", all[2].Findings[0].Check)
+	require.Contains(t, stdout, "2 homes: 0 run, 2 stopped (node0, node1)")
 	require.Equal(t, filepath.Join(net, "node1"), all[1].Home)
 	require.Equal(t, "configuration", all[1].Findings[0].Check)
 	for _, args := range []string{"doctor --node tcp://127.0.0.1:1", "debug", "show-node-id", "query status", "start",

@@ -19,6 +19,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/model"
+	"github.com/spdl/spdl/cmd/internal/gain"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
@@ -168,7 +169,7 @@ func adapts(t *testing.T, f *modelfile.File, file, data string) {
 		return
 	}
 	require.Zero(t, code, stderr)
-	var g model.Gain
+	var g gain.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &g))
 	ways := g.Models
 	require.Equal(t, []string{"shared", "intercept", "adapted", "alone"}, []string{ways[0].Name, ways[1].Name,

@@ -144,7 +144,7 @@ func TestPlanLemma1(t *testing.T) {
 func TestPlanText(t *testing.T) {
 	stdout, stderr, code := spdl(t, "plan", "--epsilon", "1")
 	require.Zero(t, code, stderr)
-	for _, want := range []string{"N = 4 participants, f = 1 Byzantine", "by analytic", "Lemma 1 (paper)",
+	for _, want := range []string{"N = 4 participants, f = 1 Byzantine", "by analytic",
 		"agnostic-mean, its condition holds"} {
 		assert.Contains(t, stdout, want)
 	}
@@ -289,4 +289,13 @@ func TestPlanOfEpsilon(t *testing.T) {
 	require.NotNil(t, p.Accuracy.Table.KeptAttacked)
 	require.Len(t, p.Warnings, 1)
 	require.NotContains(t, p.Warnings[0], "fewer rounds", "a sum has the noise of all rounds once")
+
+	churn := []string{"-n", "10", "--epsilon", "1", "--examples", "399", "--schema",
+		"../../../testnet/experiment/tables/churn.json"}
+	p = of(churn...)
+	require.Len(t, p.Warnings, 1)
+	require.Contains(t, p.Warnings[0], "one class is rare")
+	p = of(append(churn, "--rounds", "1")...)
+	require.Len(t, p.Warnings, 2)
+	require.Contains(t, p.Warnings[1], "the training stops early")
 }

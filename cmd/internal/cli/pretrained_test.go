@@ -41,7 +41,7 @@ func runs(t *testing.T, python string, args ...string) {
 // TestPretrainedImages is docs/pretrained/images.py at a small size: a head on features of a network that was trained
 // on MNIST's digits, for made images of stripes, learns them in a few rounds.
 func TestPretrainedImages(t *testing.T) {
-	stage.NotShort(t, "runs a net")
+	stage.OnlyLong(t)
 	python, digits, features := stage.Python(t, "numpy, torch"), t.TempDir(), filepath.Join(t.TempDir(), "f.npz")
 	require.NoError(t, mnist.Write(digits))
 	file := smaller(t, "images.py", "EPOCHS, PUBLIC, ROWS = 2, 60000, 12000", "EPOCHS, PUBLIC, ROWS = 1, 2000, 2000")
@@ -56,7 +56,7 @@ func TestPretrainedImages(t *testing.T) {
 // TestPretrainedText is docs/pretrained/text.py at a small size: low-rank products on a small transformer. The
 // chain holds the products and the head alone, and the merged export is the same bytes each time.
 func TestPretrainedText(t *testing.T) {
-	stage.NotShort(t, "runs a net")
+	stage.OnlyLong(t)
 	python := stage.Python(t, "numpy, torch")
 	file := smaller(t, "text.py", "LAYERS, WIDTH, HEADS = 4, 336, 8", "LAYERS, WIDTH, HEADS = 1, 32, 4",
 		"STEPS, ROWS = 200, 4000", "STEPS, ROWS = 20, 600")
@@ -73,8 +73,9 @@ func TestPretrainedText(t *testing.T) {
 	net, _ := staying(t, "--manifest", filepath.Join(dir, "net.toml"))
 	_, stderr, code = spdl(t, "model", "export", "--node", net.Nodes[1].RPC, "--out", model)
 	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "merge the file with it before you load it")
 	var merged [2][]byte
-	for i, out := range []string{filepath.Join(dir, "one"), filepath.Join(dir, "two")} {
+	for i, out := range []string{filepath.Join(dir, "1.safetensors"), filepath.Join(dir, "2.safetensors")} {
 		runs(t, python, "-m", trainer.PackageName, "merge", model, filepath.Join(dir, "weights.safetensors"), "--out", out)
 		merged[i], err = os.ReadFile(out)
 		require.NoError(t, err)

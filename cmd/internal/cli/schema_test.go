@@ -1,22 +1,32 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
+	appmodel "github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/model/adapt"
+	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/model"
+	"github.com/spdl/spdl/cmd/internal/gain"
 	"github.com/spdl/spdl/internal/stage"
+	"github.com/spdl/spdl/mnist"
 )
 
 // hospitals writes the rows of three hospitals, of which one has other patients: an id, a missing number and a
@@ -88,11 +98,53 @@ func TestSchemaDraftAndCheck(t *testing.T) {
 	require.NoError(t, os.WriteFile(other, []byte(strings.Replace(string(content), `"rate":0.`, `"rate":0.9`, 1)), 0o600))
 	stdout, stderr, code = spdl(t, "schema", "check", drafted, bad, other)
 	require.Equal(t, command.Failure, code)
-	require.Contains(t, stderr, "4 faults")
+	require.Contains(t, stderr, "3 faults: correct the files")
+	require.Contains(t, stderr, "2 differences between schemas, want none: members agree on one file")
 	require.Contains(t, stdout, `column "age": the value is missing`)
 	require.Contains(t, stdout, "the label is none of alive, dead")
 	require.Regexp(t, `hospital +bad.csv +- +0 % +0 % +100 % +east, north, south`, stdout)
 	require.Regexp(t, `differs: - "rate":0.45}\ndiffers: \+ "rate":0.945`, stdout)
+}
+
+// TestUnknownTexts: check fails, and join warns, where most texts of a column are none of the schema's; 3.0 is 3. A
+// difference between schemas says what to do, and has a < as it is.
+func TestUnknownTexts(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	const schema = `{"label":"y","classes":["0","1"],"columns":[{"name":"a","values":["2","3"],"others":true}]}`
+	ours := write("ours.json", schema)
+	theirs := write("theirs.json", strings.Replace(schema, `"3"`, `"<=20"`, 1))
+	folder := filepath.Join(dir, "ours")
+	_, stderr, code := spdl(t, "consortium", "new", folder, "--chain-id", "ours", "--members", "a,b", "--schema", ours,
+		"--examples", "2000")
+	require.Zero(t, code, stderr)
+	for i, c := range []struct {
+		texts [2]string
+		dead  bool
+	}{{[2]string{"2.0", "3.0"}, false}, {[2]string{"no", "yes"}, true}} {
+		text := "id,a,y\n"
+		for row := range 2000 {
+			text += fmt.Sprintf("%d,%s,%d\n", row, c.texts[row%2], row/2%2)
+		}
+		rows, home := write("rows.csv", text), filepath.Join(dir, fmt.Sprint("home", i))
+		stdout, stderr, code := spdl(t, "schema", "check", ours, rows)
+		require.Equal(t, c.dead, code == command.Failure, stderr)
+		require.Equal(t, c.dead, strings.Contains(stdout,
+			`column "a": 100 % of its texts are none of ["2" "3"], want at most half`))
+		_, stderr, code = spdl(t, "consortium", "join", folder, "--name", []string{"a", "b"}[i], "--home", home, "--address",
+			fmt.Sprintf("127.0.0.%d:27656", i+1), "--data", rows)
+		require.Zero(t, code, stderr)
+		require.Equal(t, c.dead, strings.Contains(stderr, `warning: --data `+rows+`: column "a": 100 % of its texts`), stderr)
+	}
+	stdout, stderr, code := spdl(t, "schema", "check", ours, theirs)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stdout, `"values":["2","<=20"]`)
+	require.Contains(t, stderr, "2 differences between schemas, want none: members agree on one file")
+	require.NotContains(t, stderr, "faults")
 }
 
 // TestRehearse: one command goes from a raw file to a verified model with a member for each hospital, and says
@@ -106,15 +158,17 @@ func TestRehearse(t *testing.T) {
 	require.Contains(t, stderr, "3 sites withstand no attacker (N >= 3f+1), so the rule is the mean")
 	require.Contains(t, stderr, "node 0 is east, 500 rows")
 	require.Contains(t, stderr, "1 attacker, and the rule withstands 0")
+	require.Contains(t, stderr, "node 0 attacks: sign-flip")
 	require.Regexp(t, `hospital +left out +0 % +as asked`, stderr)
 	require.Contains(t, stdout, "verified      model after epoch 0 round 11")
 	require.Equal(t, 3, strings.Count(stdout, "private to the owner of the rows"))
 	require.Regexp(t, "(?m)^(a gain|no gain)", stdout)
+	require.Contains(t, stdout, "spdl explorer --gain --home "+home+"/net/node0 has the page")
 	made := filepath.Join(home, "model.safetensors")
-	east := filepath.Join(home, "sites", "site2.csv")
+	east := filepath.Join(home, "sites", "site0-east.csv")
 	stdout, stderr, code = spdl(t, "model", "gain", made, "--data", east, "-o", "json")
 	require.Zero(t, code, stderr)
-	var g model.Gain
+	var g gain.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &g))
 	require.Equal(t, "dead", g.Class)
 	require.Len(t, g.Models, 4)
@@ -123,6 +177,15 @@ func TestRehearse(t *testing.T) {
 	stdout, _, code = spdl(t, "model", "gain", made, "--data", east, "--threshold", "0.9")
 	require.Zero(t, code)
 	require.Contains(t, stdout, "threshold 0.9")
+	stdout, stderr, code = spdl(t, "model", "eval", made, "--data", east)
+	require.Zero(t, code, stderr)
+	own, stderr, code := spdl(t, "model", "eval", made, "--home", filepath.Join(home, "net", "node0"))
+	require.Zero(t, code, stderr)
+	require.Equal(t, stdout, own, "a home measures on its own data")
+	_, stderr, code = spdl(t, "model", "eval", made, "--home", filepath.Join(home, "node9"))
+	require.Equal(t, command.Failure, code, stderr)
+	require.Contains(t, stderr, "node9")
+	t.Run("predict.py", func(t *testing.T) { predicts(t, made, east) })
 	_, stderr, code = spdl(t, "model", "gain", made)
 	require.Equal(t, command.WrongUse, code)
 	require.Contains(t, stderr, "--data is missing")
@@ -130,6 +193,9 @@ func TestRehearse(t *testing.T) {
 	require.Equal(t, command.WrongUse, code)
 	require.Contains(t, stderr, "--threshold is 1.5")
 
+	_, stderr, code = spdl(t, "rehearse", "north.csv", "south.csv", "--label", "outcome")
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "`python3 docs/sites.py north.csv south.csv > all.csv` makes it, for --by site")
 	_, stderr, code = spdl(t, "rehearse", file)
 	require.Equal(t, command.WrongUse, code)
 	require.Contains(t, stderr, "--label is missing")
@@ -146,6 +212,47 @@ func TestRehearse(t *testing.T) {
 	require.NoDirExists(t, fresh, "what was wrong leaves nothing in the way")
 }
 
+// predicts checks that docs/predict.py gives the rows of a file the probabilities that the model's own code gives.
+func predicts(t *testing.T, path, rows string) {
+	python := stage.Python(t, "numpy")
+	out, err := exec.Command(python, "../../../docs/predict.py", path, rows).CombinedOutput()
+	require.NoError(t, err, string(out))
+	lines, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, []string{"alive", "dead"}, lines[0])
+	f, _, err := model.Read(path)
+	require.NoError(t, err)
+	data, err := home.LoadData(rows, f.Card.Model)
+	require.NoError(t, err)
+	m, err := appmodel.New(appmodel.SpecOf(f.Card.Model))
+	require.NoError(t, err)
+	var want, got []float64
+	for _, set := range []mnist.Set{data.Train, data.Test} {
+		x, err := inputs.Features(set, nil, f.Card.Model, inputs.Keep{})
+		require.NoError(t, err)
+		want = append(want, m.Positive(f.Parameters, x.X, x.Labels)...)
+	}
+	for _, line := range lines[1:] {
+		p, err := strconv.ParseFloat(line[1], 64)
+		require.NoError(t, err)
+		got = append(got, p)
+	}
+	slices.Sort(want) // the file's rows are in training and test set
+	slices.Sort(got)
+	require.InDeltaSlice(t, want, got, 1e-5)
+}
+
+// TestGainDoubts: a member's own model that is nearly perfect is doubted, whatever the gain.
+func TestGainDoubts(t *testing.T) {
+	said := func(auc float64) string {
+		return gain.Report{Class: "dead", Report: adapt.Report{Models: []adapt.Measured{
+			{Way: adapt.Way{Name: "shared"}, Chosen: true, Verdict: adapt.Better},
+			{Way: adapt.Way{Name: adapt.Alone}, AUC: adapt.Interval{Value: auc}}}}}.Verdict()
+	}
+	require.Contains(t, said(0.995), "An AUC of 0.995 is rare: is a column known only once the label is?")
+	require.NotContains(t, said(0.98), "rare")
+}
+
 // TestRehearseByMembers: without a column of sites the rows are dealt, and four members withstand an attacker.
 func TestRehearseByMembers(t *testing.T) {
 	stage.NotShort(t, "runs a net")
@@ -158,7 +265,7 @@ func TestRehearseByMembers(t *testing.T) {
 		Sites    []struct {
 			Name string
 			Rows int
-			Gain *model.Gain
+			Gain *gain.Report
 		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last))

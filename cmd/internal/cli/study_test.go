@@ -119,6 +119,20 @@ func TestLabelsOfTemplates(t *testing.T) {
 	}
 }
 
+// TestStudyOfOtherValidators: a net with other validators than its study's is warned of f and batch, and is made.
+func TestStudyOfOtherValidators(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "study")
+	_, stderr, code := spdl(t, "new", dir, "--template", "numpy-csv", "--python", stage.Python(t, "numpy"))
+	require.Zero(t, code, stderr)
+	for n, want := range map[string]bool{"4": false, "7": true} {
+		_, stderr, code = spdl(t, "testnet", "init", "--manifest", filepath.Join(dir, "net.toml"), "--validators", n,
+			"--home", filepath.Join(t.TempDir(), "net"))
+		require.Zero(t, code, stderr)
+		require.Equal(t, want, strings.Contains(stderr, "params.json is for 4 participants, with f = 1 and batch 300, and "+
+			"the net has 7: make a study for them with spdl new --validators 7"), stderr)
+	}
+}
+
 // TestWrongStudy: a trainer that breaks its promise is refused with exit code 1 and the reason,
 // wrong use with 2.
 func TestWrongStudy(t *testing.T) {

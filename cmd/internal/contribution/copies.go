@@ -2,10 +2,9 @@ package contribution
 
 import "github.com/spdl/spdl/gradients"
 
-// A copied gradient moves the model without telling anything new. The noise and the sampled
-// examples make every gradient unlike all others, so an equal or nearly equal gradient is a copy.
-// Other copies are not found: with fresh noise of its own, a copy looks like a gradient of similar
-// data.
+// A copied gradient moves the model without telling anything new. The noise and the sampled examples make every
+// gradient unlike all others, so an equal or nearly equal gradient is a copy. Other copies are not found: with fresh
+// noise of its own, a copy looks like a gradient of similar data.
 const (
 	memory = 8 // max age of the original, in rounds
 	// copied is the limit of a ratio of two unexplained shares of a copy: what its original leaves

@@ -193,10 +193,9 @@ type Value struct {
 	Half *float64 `json:"half_width"`
 }
 
-// sum returns the sum, with an interval for the randomness of batches, noise and permutations,
-// which differ from round to round. The variance of a round is half the mean square of its
-// differences from the rounds before and after it, which a trend hardly changes. The first and the
-// last round have one such difference, which counts twice.
+// sum returns the sum, with an interval for the randomness of batches, noise and permutations, which differ from round
+// to round. The variance of a round is half the mean square of its differences from the rounds before and after it,
+// which a trend hardly changes. The first and the last round have one such difference, which counts twice.
 func (s series) sum() Value {
 	var out Value
 	squares := 0.0

@@ -26,8 +26,7 @@ func (g *game) at(players []int) float64 {
 	return g.loss.at(x)
 }
 
-// work is about the number of additions that one loss takes. It decides how many goroutines are
-// worth their cost.
+// work is about the number of additions that one loss takes. It decides how many goroutines are worth their cost.
 func (g *game) work() int { return len(g.base) * len(g.loss.set.Labels) }
 
 // all returns the numbers of all players.
@@ -39,8 +38,7 @@ func (g *game) all() []int {
 	return players
 }
 
-// leaveOneOut returns by how much the loss would be higher without each player, and the loss with
-// all players.
+// leaveOneOut returns by how much the loss would be higher without each player, and the loss with all players.
 func (g *game) leaveOneOut() (values []float64, full float64) {
 	n := len(g.step)
 	losses := make([]float64, n+1)

@@ -40,8 +40,7 @@ func newLoss(test mnist.Set, m params.Model) (*testLoss, error) {
 	return &testLoss{spec, test, set}, spec.Validate()
 }
 
-// testHash returns a hash of the examples, images and labels. It does not depend on the model and
-// the CPU.
+// testHash returns a hash of the examples, images and labels. It does not depend on the model and the CPU.
 func (l *testLoss) testHash() string {
 	h := sha256.New()
 	for _, n := range []int{l.test.Len(), l.test.Rows, l.test.Cols} {
@@ -128,8 +127,7 @@ func layer(parameters []float64, in, out int, noBias bool) affine {
 	return l
 }
 
-// forward sets dst[c] = sum over j of W[c][j] x[j], in the order of j, plus b[c]. Inputs that are 0
-// add nothing.
+// forward sets dst[c] = sum over j of W[c][j] x[j], in the order of j, plus b[c]. Inputs that are 0 add nothing.
 func (l affine) forward(dst, x []float64) {
 	clear(dst)
 	for j, v := range x {

@@ -32,8 +32,7 @@ func exp(x float64) float64 {
 	return math.Ldexp(sum, int(k))
 }
 
-// log returns the natural logarithm of x > 0, accurate to 1e-15 of its value away from x = 1, and
-// to 1e-16 near it.
+// log returns the natural logarithm of x > 0, accurate to 1e-15 of its value away from x = 1, and to 1e-16 near it.
 func log(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 1) {
 		return x

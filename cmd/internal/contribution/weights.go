@@ -7,9 +7,8 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// ridge is the strength of the pull towards equal weights, as a share of the mean squared norm of a
-// gradient. It matters only for weights that the gradients do not determine, for example if two
-// participants sent the same gradient.
+// ridge is the strength of the pull towards equal weights, as a share of the mean squared norm of a gradient. It
+// matters only for weights that the gradients do not determine, for example if two participants sent the same gradient.
 const ridge = 1e-6
 
 // weights returns weights w with which the sum of w[i] vectors[i] is closest to Delta. Among
@@ -43,9 +42,8 @@ func weights(vectors []gradients.Vector, delta gradients.Fraction) []float64 {
 	return right
 }
 
-// solve replaces x by the solution of the system with a symmetric positive definite matrix, by
-// Cholesky's method in a fixed order. The lower triangle a holds the matrix, and solve overwrites
-// it.
+// solve replaces x by the solution of the system with a symmetric positive definite matrix, by Cholesky's method in a
+// fixed order. The lower triangle a holds the matrix, and solve overwrites it.
 func solve(a [][]float64, x []float64) {
 	n := len(x)
 	for i := range n {

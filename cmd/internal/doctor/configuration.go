@@ -29,6 +29,16 @@ func configuration(_ context.Context, h *Home) Finding {
 			return fail("set worker.data to a folder or file that the node's user can read", "worker.data: %v", err)
 		}
 	}
+	g, err := home.GenesisOf(h.Config)
+	if s, locked := h.state(); err == nil && locked == nil && w.Enabled { // a node that runs has the lock
+		m, active := g.Params.Model, len(g.Participants)
+		if s != nil { // an epoch may have another model
+			m, active = s.Params.Model, s.Active()
+		}
+		if err := w.CheckFit(m, active); err != nil {
+			return fail("correct the key (spdl config set KEY VALUE): the worker does not start", "%v", err)
+		}
+	}
 	if h.Config.DBBackend == string(dbm.MemDBBackend) {
 		return fail("set db_backend to goleveldb", "db_backend is memdb: a restart loses the chain and the validator's "+
 			"last signature")

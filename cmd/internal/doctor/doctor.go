@@ -1,14 +1,14 @@
-// Package doctor examines the home of a node and its machine, whether the node runs or not. Each
-// check is one function, in the file of its subject. A check finds one kind of problem, describes
-// it in one line, and names the remedy.
+// Package doctor examines the home of a node and its machine, whether the node runs or not. Each check is one function,
+// in the file of its subject. A check finds one kind of problem, describes it in one line, and names the remedy.
 package doctor
 
 import (
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
-	"time"
+	"sync"
 )
 
 // Level is the severity of a finding.
@@ -87,18 +87,23 @@ func Names() (names []string) {
 	return names
 }
 
-// Examine runs all checks.
+// Examine runs all checks, at once if the node runs. A stopped node's databases are opened by one check at a time.
 func Examine(ctx context.Context, h *Home) []Finding {
 	findings := make([]Finding, len(checks))
+	var wg sync.WaitGroup
 	for i, c := range checks {
-		findings[i] = c.run(ctx, h)
+		wg.Go(func() { findings[i] = c.run(ctx, h) })
+		if !h.runs() {
+			wg.Wait()
+		}
 	}
+	wg.Wait()
 	return findings
 }
 
 // run runs one check.
 func (c check) run(ctx context.Context, h *Home) (f Finding) {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(3+len(h.Witnesses))*askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 3*askTimeout)
 	defer cancel()
 	if f = skip("the configuration cannot be read"); h.Invalid == nil || c.name == "configuration" {
 		f = c.of(ctx, h)
@@ -110,13 +115,7 @@ func (c check) run(ctx context.Context, h *Home) (f Finding) {
 	return f
 }
 
-// Worst returns the worst level of findings.
-func Worst(findings []Finding) Level {
-	worst, rank := OK, map[Level]int{Warn: 1, Fail: 2}
-	for _, f := range findings {
-		if rank[f.Level] > rank[worst] {
-			worst = f.Level
-		}
-	}
-	return worst
+// Failed reports whether a check failed.
+func Failed(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Level == Fail })
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	dbm "github.com/cometbft/cometbft-db"
+	"github.com/cometbft/cometbft/crypto/ed25519"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/cometbft/cometbft/p2p"
 	coretypes "github.com/cometbft/cometbft/rpc/core/types"
@@ -29,6 +30,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 	"github.com/spdl/spdl/testnet"
@@ -104,6 +106,19 @@ func TestEachCheckFails(t *testing.T) {
 			}},
 		{"configuration", Fail, "memdb", func(_ *testing.T, h *Home) { h.Config.DBBackend = "memdb" }},
 		{"configuration", Fail, "no such file", func(_ *testing.T, h *Home) { h.App.Worker.Data = "none.csv" }},
+		{"configuration", Fail, "worker.trainer is set, and the chain's model is \"softmax\"", func(_ *testing.T, h *Home) {
+			h.App.Worker.Trainer = []string{"python3", "train.py"}
+		}},
+		{"configuration", Fail, "worker.data of app.toml is empty, and 2 participants", func(_ *testing.T, h *Home) {
+			h.App.Worker.Data = ""
+		}},
+		{"configuration", OK, "are valid", func(t *testing.T, h *Home) { // an epoch has made the model external
+			h.App.Worker.Trainer = []string{"python3", "train.py"}
+			saveState(t, h, func(s *app.State) {
+				s.Params.Model = params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows,
+					Tensors: []params.Tensor{{Name: "w", Init: params.InitZeros, Shape: []uint32{uint32(len(s.Model))}}}}
+			})
+		}},
 		{"exposure", Warn, "rpc.laddr is tcp://0.0.0.0:1", func(_ *testing.T, h *Home) {
 			h.Config.RPC.ListenAddress = "tcp://0.0.0.0:1"
 		}},
@@ -305,6 +320,14 @@ func writeJournal(t *testing.T, h *Home, text string) {
 // fakeNode answers RPC questions with fixed results, by method, or by method and path.
 func fakeNode(t *testing.T, results map[string]string) *client.Client {
 	t.Helper()
+	c, err := client.New(serve(t, results))
+	require.NoError(t, err)
+	return c
+}
+
+// serve returns the address of a fakeNode.
+func serve(t *testing.T, results map[string]string) string {
+	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q struct {
 			ID     json.RawMessage `json:"id"`
@@ -321,9 +344,7 @@ func fakeNode(t *testing.T, results map[string]string) *client.Client {
 		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + result + `}`))
 	}))
 	t.Cleanup(s.Close)
-	c, err := client.New(s.URL)
-	require.NoError(t, err)
-	return c
+	return s.URL
 }
 
 // TestRunningNode: checks that ask the node report the node's answers.
@@ -344,6 +365,38 @@ func TestRunningNode(t *testing.T) {
 	require.Contains(t, f.Found, "12s ahead")
 	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, []query.PeerClock{{AheadMs: -2}})})
 	require.Contains(t, one(t, h, "peer clocks").Found, "are 2ms behind")
+}
+
+// TestTwin: a node that answers with the home's id, while nothing has the home's databases, is of another home with the
+// same keys. With encrypted keys it may be one. The home's own node holds the lock.
+func TestTwin(t *testing.T) {
+	h, _ := stopped(t)
+	look := func() *Home {
+		status, err := cmtjson.Marshal(coretypes.ResultStatus{NodeInfo: p2p.DefaultNodeInfo{DefaultNodeID: h.publicID()},
+			ValidatorInfo: coretypes.ValidatorInfo{PubKey: ed25519.GenPrivKey().PubKey()}})
+		require.NoError(t, err)
+		return Look(t.Context(), h.Config.RootDir, serve(t, map[string]string{"status": string(status)}), nil)
+	}
+	check := func(has string) {
+		t.Helper()
+		twin := look()
+		require.False(t, twin.runs())
+		f := one(t, twin, "keys")
+		require.Equal(t, Fail, f.Level)
+		require.Regexp(t, "^the node at http://.* "+has+" these keys, but is of another home: two processes", f.Found)
+		require.Equal(t, Skip, one(t, twin, "ports").Level)
+		require.Equal(t, Skip, one(t, twin, "validator").Level)
+	}
+	check("has")
+	saveState(t, h, func(*app.State) {})
+	check("has")
+	db, err := home.OpenApplicationDB(h.Config)
+	require.NoError(t, err)
+	own := look()
+	require.True(t, own.runs(), own.Twin)
+	require.NoError(t, db.Close())
+	encryptKeys(t, h, false)
+	check("may have")
 }
 
 // TestOthersGenesis: a witness with another genesis of the same chain id is named, and a witness
@@ -427,7 +480,8 @@ func TestUnreadableHome(t *testing.T) {
 	for _, f := range found[1:] {
 		require.Equal(t, Skip, f.Level)
 	}
-	require.Equal(t, Fail, Worst(found))
+	require.True(t, Failed(found))
+	require.False(t, Failed(found[1:]))
 	require.False(t, errors.Is(h.NoGenesis, os.ErrNotExist))
 }
 

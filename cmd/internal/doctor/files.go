@@ -21,6 +21,10 @@ import (
 // keys finds secret files that users other than the owner can read or change, encrypted files without the home's
 // identity, a key file in the place of another, and a node key that the chain does not have.
 func keys(ctx context.Context, h *Home) Finding {
+	if h.Twin != "" {
+		return fail("leave this home stopped, or stop the other for good before this one starts", "the node at %s these "+
+			"keys, but is of another home: two processes with one key sign twice", h.Twin)
+	}
 	files, err := home.KeyFiles(h.Config, h.App)
 	if err != nil {
 		return fail("look at the folder", "%v", err)
@@ -110,23 +114,23 @@ func (h *Home) hasData() bool {
 	return err == nil
 }
 
-// databaseLock finds a lock of the databases that contradicts the node's answer: the lock is held
-// although the node does not answer, or free although the node answers. It finds databases of a stopped node with which
-// the node does not start.
+// lock opens the application's database to read it. It returns an error if a process has it, or if there is none.
+func (h *Home) lock() error {
+	db, err := storage.OpenFile(filepath.Join(h.Config.DBDir(), "application.db"), true)
+	if err != nil {
+		return err
+	}
+	return db.Close()
+}
+
+// databaseLock finds a lock of the databases that is held although the node does not answer, and databases of a stopped
+// node with which the node does not start.
 func databaseLock(_ context.Context, h *Home) Finding {
 	if !h.hasData() {
 		return skip("the node was never started: there are no databases")
 	}
-	db, err := storage.OpenFile(filepath.Join(h.Config.DBDir(), "application.db"), true)
+	err := h.lock()
 	if err == nil {
-		err = db.Close()
-		switch {
-		case err != nil:
-			return fail("look at the disk", "%v", err)
-		case h.runs():
-			return fail("name the home of the node that runs", "a node answers with this home's id, and its databases are "+
-				"elsewhere")
-		}
 		height, err := databases.CheckStopped(h.Config)
 		if err != nil {
 			return fail("look at the disk; then spdl reset-state --yes, and start the node", "%v", err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/databases"
@@ -35,11 +35,11 @@ func genesisFile(_ context.Context, h *Home) Finding {
 	case len(warnings) > 0:
 		return warn("a new epoch sets other values (spdl tx start-epoch)", "%s", strings.Join(warnings, "; "))
 	}
-	hash, err := fileHash(h.Config.GenesisFile())
+	data, err := os.ReadFile(h.Config.GenesisFile())
 	if err != nil {
 		return fail("make it readable for the node's user", "%v", err)
 	}
-	return ok("chain %s, SHA-256 of the file %s", h.Genesis.ChainID, hash)
+	return ok("chain %s, SHA-256 of the file %x", h.Genesis.ChainID, sha256.Sum256(data))
 }
 
 // otherGenesis returns databases.ErrOtherGenesis if the data of a stopped node began with another genesis. A
@@ -54,38 +54,34 @@ func (h *Home) otherGenesis() error {
 	return nil // the check databaseLock reports unreadable databases
 }
 
-func fileHash(path string) (string, error) {
-	data, err := os.ReadFile(path)
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), err
-}
-
-// othersGenesis compares the home's genesis with the genesis of the running node and of the
-// witnesses.
+// othersGenesis compares the home's genesis with the genesis of the running node and of the witnesses.
 func othersGenesis(ctx context.Context, h *Home) Finding {
 	if h.NoGenesis != nil {
 		return skip("the home has no genesis")
 	}
-	asked := maps.Clone(h.Witnesses)
-	if asked == nil {
-		asked = map[string]*client.Client{}
-	}
+	asked := map[string]*client.Client{}
+	maps.Copy(asked, h.Witnesses)
 	if h.runs() {
 		asked["its own node"] = h.Client
 	}
 	if len(asked) == 0 {
 		return skip("no node answers: --witness asks one of another member; or compare the SHA-256 by hand")
 	}
+	names := slices.Sorted(maps.Keys(asked))
+	differs, errs := make([]string, len(names)), make([]error, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() { differs[i], errs[i] = h.sameGenesis(ctx, asked[name]) })
+	}
+	wg.Wait()
 	var same, silent []string
-	for _, name := range slices.Sorted(maps.Keys(asked)) {
-		differs, err := h.sameGenesis(ctx, asked[name])
+	for i, name := range names {
 		switch {
-		case err != nil:
-			silent = append(silent, fmt.Sprintf("%s: %v", name, err))
-		case differs != "":
+		case errs[i] != nil:
+			silent = append(silent, fmt.Sprintf("%s: %v", name, errs[i]))
+		case differs[i] != "":
 			return fail("agree by another channel on one genesis.json, put it there and start; a home that has a block needs "+
-				"spdl unsafe-reset-all --yes before", "%s has %s",
-				name, differs)
+				"spdl unsafe-reset-all --yes before", "%s has %s", name, differs[i])
 		default:
 			same = append(same, name)
 		}
@@ -119,8 +115,7 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// program compares this program's state machine version with the chain's, and its release with the
-// running node's.
+// program compares this program's state machine version with the chain's, and its release with the running node's.
 func program(ctx context.Context, h *Home) Finding {
 	if h.runs() {
 		info, err := h.Client.RPC().ABCIInfo(ctx)

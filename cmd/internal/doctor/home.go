@@ -2,8 +2,12 @@ package doctor
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"strings"
 	"time"
 
+	dbm "github.com/cometbft/cometbft-db"
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/p2p"
 	coretypes "github.com/cometbft/cometbft/rpc/core/types"
@@ -12,10 +16,10 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/founding"
 )
 
-// askTimeout bounds the time of a request to another member's node. A check has three times as long, and
-// this time more for each of them.
+// askTimeout bounds the time of a request to another member's node. A check has three times as long.
 const askTimeout = 5 * time.Second
 
 // Home holds the data that the checks examine.
@@ -30,6 +34,7 @@ type Home struct {
 	Client    *client.Client // a client of the home's node; nil if the node serves no RPC
 	Node      *coretypes.ResultStatus
 	Other     string                    // the id of the node that answers, if that is not the home's node
+	Twin      string                    // the address of a node of another home, and "has" or "may have" these keys
 	Witnesses map[string]*client.Client // the nodes of other members, by the given address
 
 	System System
@@ -56,11 +61,19 @@ func Look(ctx context.Context, dir, rpc string, witnesses map[string]*client.Cli
 	if err != nil {
 		return h
 	}
-	if own := h.nodeID(); own != "" && own != status.NodeInfo.ID() {
+	hidden, _ := home.IsEncrypted(h.Config.NodeKeyFile()) // false without a key
+	free := h.lock()                                      // the home's own node has the databases
+	idle := (free == nil || errors.Is(free, fs.ErrNotExist)) && h.Config.DBBackend == string(dbm.GoLevelDBBackend)
+	switch own := h.publicID(); {
+	case own != "" && own != status.NodeInfo.ID():
 		h.Other = string(status.NodeInfo.ID())
-		return h
+	case idle && own != "":
+		h.Twin = rpc + " has"
+	case idle && hidden:
+		h.Twin = rpc + " may have"
+	default:
+		h.Node = status
 	}
-	h.Node = status
 	return h
 }
 
@@ -71,6 +84,30 @@ func (h *Home) nodeID() p2p.ID {
 		return ""
 	}
 	return key.ID()
+}
+
+// publicID returns the id of the home's node although its key may be encrypted: the running node's, or the one in
+// the entry of the home's founding. It returns "" if neither is known.
+func (h *Home) publicID() p2p.ID {
+	own := h.nodeID()
+	if own == "" && h.runs() {
+		return h.Node.NodeInfo.ID()
+	}
+	if e, err := founding.EntryOf(h.Config.RootDir); own == "" && err == nil {
+		id, _, _ := strings.Cut(e.Address, "@")
+		return p2p.ID(id)
+	}
+	return own
+}
+
+// encrypted returns the text of a finding that the participant's key is encrypted, or "" if it is not.
+func (h *Home) encrypted() string {
+	file := home.InHome(h.Config, h.App.Worker.KeyFile)
+	if is, err := home.IsEncrypted(file); err != nil || !is {
+		return ""
+	}
+	return file + " is encrypted, and nothing else here says which participant is this home's: the journal does once " +
+		"the node has signed a gradient; until then spdl keys show, which asks for the passphrase"
 }
 
 // runs reports whether the home's node answers.

@@ -24,8 +24,7 @@ func HomeLines(h *query.Home) (all []HomeLine) {
 		add(true, "worker", "%s: this home trains nothing; the node's log has the reason", h.Worker)
 	}
 	if h.Convicted != "" {
-		add(true, "convicted", "%s: the reputation of this home's participant is 0 (spdl doctor)",
-			h.Convicted)
+		add(true, "convicted", "%s: the reputation of this home's participant is 0 (spdl doctor)", h.Convicted)
 	}
 	if h.Resting {
 		add(true, "resting", "rounds close without waiting for the gradient of this home's participant, which was late; "+

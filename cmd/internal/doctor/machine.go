@@ -47,8 +47,7 @@ func disk(ctx context.Context, h *Home) Finding {
 	return ok("%s, up to %s are to come in %d rounds", found, amount(need), rounds)
 }
 
-// growth returns the bytes that the open epoch's remaining rounds may add, and the number of these
-// rounds.
+// growth returns the bytes that the open epoch's remaining rounds may add, and the number of these rounds.
 func (h *Home) growth(ctx context.Context) (uint64, uint64, error) {
 	if h.NoGenesis != nil {
 		return 0, 0, h.NoGenesis
@@ -57,26 +56,24 @@ func (h *Home) growth(ctx context.Context) (uint64, uint64, error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	rounds, n, p := g.Params.Training.Rounds, len(g.Participants), g.Params
+	rounds, n := g.Params.Training.Rounds, len(g.Participants)
 	if h.runs() {
 		s, err := h.Client.Status(ctx)
 		if err != nil {
 			return 0, 0, err
 		}
-		if p, err = h.Client.Params(ctx); err != nil {
+		if g.Params, err = h.Client.Params(ctx); err != nil {
 			return 0, 0, err
 		}
 		rounds, n = s.Rounds-min(s.Round, s.Rounds), s.Participants
 	}
-	g.Params = p
 	return h.bytesOf(g, n, rounds), rounds, nil
 }
 
-// In addition to a round's transactions a node stores, for each block, blockBytes plus
-// memberBlockBytes for each member in the block store, the results and the index, and pairWALBytes
-// for each pair of validators in the write-ahead log. These values were fitted to nets of 4 and 10
-// nodes after 60 and 400 rounds. walBytes is CometBFT's limit on the write-ahead log.
-// checkpointRounds is the number of rounds from one checkpoint of the model to the next.
+// In addition to a round's transactions a node stores, for each block, blockBytes plus memberBlockBytes for each member
+// in the block store, the results and the index, and pairWALBytes for each pair of validators in the write-ahead log.
+// These values were fitted to nets of 4 and 10 nodes after 60 and 400 rounds. walBytes is CometBFT's limit on the
+// write-ahead log. checkpointRounds is the number of rounds from one checkpoint of the model to the next.
 const (
 	blockBytes       = 2200
 	memberBlockBytes = 930
@@ -127,8 +124,7 @@ func amount(n uint64) string {
 	return fmt.Sprintf("%d KiB", n>>10)
 }
 
-// needDescriptors is the number of open descriptors of a node with many peers and many readers,
-// with room to spare.
+// needDescriptors is the number of open descriptors of a node with many peers and many readers, with room to spare.
 const needDescriptors = 4096
 
 // descriptors compares the limit of open files with needDescriptors.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -34,8 +35,7 @@ func (h *Home) listeners() [][2]string {
 	})
 }
 
-// ports finds addresses that are in use although the node is stopped, or that do not answer
-// although the node runs.
+// ports finds addresses that are in use although the node is stopped, or that do not answer although the node runs.
 func ports(ctx context.Context, h *Home) Finding {
 	var wrong, right []string
 	for _, l := range h.listeners() {
@@ -46,6 +46,8 @@ func ports(ctx context.Context, h *Home) Finding {
 		}
 	}
 	switch {
+	case h.Twin != "":
+		return skip("the check keys is about the node at rpc.laddr, %s", h.Config.RPC.ListenAddress)
 	case h.Other != "":
 		return fail("give this node an address of its own, or stop the other", "the node %s answers at rpc.laddr, %s",
 			h.Other, h.Config.RPC.ListenAddress)
@@ -60,8 +62,7 @@ func ports(ctx context.Context, h *Home) Finding {
 	return ok("free: %s", strings.Join(right, ", "))
 }
 
-// port returns an error if an address is in use or, for a running node, if the address does not
-// answer.
+// port returns an error if an address is in use or, for a running node, if the address does not answer.
 func port(ctx context.Context, address string, runs bool) error {
 	if !runs {
 		l, err := net.Listen("tcp", address)
@@ -85,10 +86,14 @@ func port(ctx context.Context, address string, runs bool) error {
 // peers probes the nodes to which this node connects, and names the connected nodes.
 func peers(ctx context.Context, h *Home) Finding {
 	wanted, err := h.peerAddresses(ctx)
-	if err != nil {
+	connected := h.connected(ctx)
+	hint, closedBy := h.closedHint(ctx)
+	switch {
+	case err != nil && len(closedBy) > 0 && len(connected) == 0:
+		return fail(hint, "this node has no state yet and no peer: connections are closed right after the handshake")
+	case err != nil:
 		return skip("the addresses of others cannot be read: %v", err)
 	}
-	connected := h.connected(ctx)
 	alone := connected != nil && len(connected) == 0 && h.hasOtherValidators(ctx)
 	if len(wanted) == 0 && !alone {
 		return skip("no address of another node is known: neither p2p.persistent_peers nor the chain has one")
@@ -99,13 +104,16 @@ func peers(ctx context.Context, h *Home) Finding {
 	if f := h.expectedSilence(ctx, found, silentAll); f.Level != "" && (alone || len(silent) > 0) {
 		return f
 	}
-	if hint := h.closedHint(ctx); hint != "" && len(connected) == 0 {
+	if hint != "" && len(connected) == 0 {
 		return fail(hint, "%s; connections are closed right after the handshake", found)
 	}
 	remedy := "check addresses, firewalls and that their nodes run; spdl consortium status asks each from outside; " +
 		"the others' nodes have to let this one in (spdl tx rotate --nodes, p2p.allowed_peers)"
-	stale := staleNames(answering, connected)
-	if len(stale) > 0 {
+	closed, stale := absentAmong(answering, connected, closedBy)
+	if len(closed) > 0 {
+		found += "; the connection is closed right after the handshake by " + strings.Join(closed, ", ")
+		remedy = hint
+	} else if len(stale) > 0 {
 		found += "; the node runs with an older look-up: it is not connected to " + strings.Join(stale, ", ")
 		remedy = "the node looks these names up every few seconds, and its log has the resolver's error: compare its " +
 			"/etc/resolv.conf and /etc/hosts with those here, as of a container, or start it again"
@@ -113,7 +121,7 @@ func peers(ctx context.Context, h *Home) Finding {
 	switch {
 	case alone, silentAll:
 		return fail(remedy, "%s", found)
-	case len(silent) > 0, len(stale) > 0:
+	case len(silent)+len(closed)+len(stale) > 0:
 		return warn(remedy, "%s", found)
 	}
 	return ok("%s", found)
@@ -123,7 +131,10 @@ func peers(ctx context.Context, h *Home) Finding {
 func peersText(wanted int, silent []string, connected map[string]string, alone bool) string {
 	found := fmt.Sprintf("%d of %d nodes answer", wanted-len(silent), wanted)
 	if connected != nil {
-		found += fmt.Sprintf(", %d are connected%s", len(connected), list(slices.Sorted(maps.Values(connected))))
+		found += fmt.Sprintf(", %d are connected", len(connected))
+	}
+	if len(connected) > 0 {
+		found += " (" + strings.Join(slices.Sorted(maps.Values(connected)), ", ") + ")"
 	}
 	if alone {
 		found += ", and the chain has other validators"
@@ -149,17 +160,22 @@ func (h *Home) expectedSilence(ctx context.Context, found string, all bool) Find
 	return Finding{}
 }
 
-// staleNames returns the nodes that answer at a name, as this process looks it up, and are not among
-// the connected peers of the running node, by id.
-func staleNames(answering []string, connected map[string]string) (stale []string) {
+// absentAmong returns the nodes that answer this process and are not among the connected peers of the running node, by
+// id: those that closed its connections, and other ones at names, as this process looks them up.
+func absentAmong(answering []string, connected map[string]string, closedBy []string) (closed, stale []string) {
 	for _, address := range answering {
 		id, at, _ := strings.Cut(strings.ToLower(address), "@")
 		host, _, _ := net.SplitHostPort(at)
-		if _, ok := connected[id]; connected != nil && !ok && net.ParseIP(host) == nil {
+		if _, ok := connected[id]; connected == nil || ok {
+			continue
+		}
+		if slices.Contains(closedBy, id) {
+			closed = append(closed, at)
+		} else if net.ParseIP(host) == nil {
 			stale = append(stale, at)
 		}
 	}
-	return stale
+	return closed, stale
 }
 
 // silentAmong probes all nodes at once. It returns the addresses of the nodes that do not answer,
@@ -182,39 +198,40 @@ func silentAmong(ctx context.Context, addresses []string) (silent, answering []s
 	return silent, answering
 }
 
-// closedHint returns the hint of query.Connections if nodes close the running node's connections
-// right after the handshake, otherwise "".
-func (h *Home) closedHint(ctx context.Context) string {
+// closedHint returns the hint of query.Connections, and the ids of the nodes that close the running node's connections
+// right after the handshake.
+func (h *Home) closedHint(ctx context.Context) (hint string, closedBy []string) {
 	if !h.runs() {
-		return ""
+		return "", nil
 	}
-	c, err := h.Client.Connections(ctx)
-	if err != nil {
-		return ""
+	c, _ := h.Client.Connections(ctx) // an empty view if the node does not answer
+	id := string(h.Node.NodeInfo.ID())
+	all, err := h.participants(ctx)
+	ids, _ := app.Nodes(all, math.MaxUint64)
+	if err == nil && len(c.ClosedBy) > 0 && c.MissingBlock == 0 && slices.Contains(ids, id) {
+		return "the members admit the id of this node, " + id + ", and close its connections: another node with this id is " +
+			"connected to them, of a copy of this home or a restored one: find it, and stop one of the two for good", c.ClosedBy
 	}
-	return c.Hint(string(h.Node.NodeInfo.ID()))
-}
-
-// list returns names in parentheses, or "" if there are none.
-func list(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(names, ", ") + ")"
+	return c.Hint(id), c.ClosedBy
 }
 
 // peerAddresses returns the persistent peers. If there are none, it returns the addresses that the
-// active participants registered, as a node does. It adds the relays in both cases.
+// active participants registered, as a node does. It adds the relays in both cases, and leaves out the home's node.
 func (h *Home) peerAddresses(ctx context.Context) ([]string, error) {
-	named := h.Config.P2P.PersistentPeers
+	named, own := h.Config.P2P.PersistentPeers, h.publicID()
 	if strings.TrimSpace(named) == "" {
 		all, err := h.participants(ctx)
 		if err != nil {
 			return nil, err
 		}
-		named = strings.Join(admission.Addresses(all, h.nodeID()), ",")
+		named = strings.Join(admission.Addresses(all, own), ",")
 	}
-	return admission.SplitList(admission.AddRelays(named, h.App.P2P.Relays, h.nodeID())), nil
+	all, c := admission.SplitList(admission.AddRelays(named, h.App.P2P.Relays, own)), h.Config.P2P
+	return slices.DeleteFunc(all, func(peer string) bool {
+		id, at, named := strings.Cut(peer, "@")
+		return named && (strings.EqualFold(id, string(own)) || at == hostPort(c.ExternalAddress) ||
+			at == hostPort(c.ListenAddress))
+	}), nil
 }
 
 // hasOtherValidators reports whether the chain has an active participant with a validator, other
@@ -235,8 +252,7 @@ func (h *Home) hasOtherValidators(ctx context.Context) bool {
 	})
 }
 
-// connected returns the names of the peers of a running node, by id, or nil if the node does not
-// answer.
+// connected returns the names of the peers of a running node, by id, or nil if the node does not answer.
 func (h *Home) connected(ctx context.Context) map[string]string {
 	if !h.runs() {
 		return nil
@@ -278,9 +294,9 @@ func peerClocks(ctx context.Context, h *Home) Finding {
 	slices.Sort(ahead)
 	median := time.Duration(ahead[len(ahead)/2] * float64(time.Millisecond)).Round(time.Millisecond)
 	const remedy = "synchronise this host's clock (chrony, systemd-timesyncd); if it is right, tell the others"
-	off, direction := median, "ahead"
+	off, direction := median.Abs(), "ahead"
 	if median < 0 {
-		off, direction = -median, "behind"
+		direction = "behind"
 	}
 	found := fmt.Sprintf("the clocks of %d peers are %v %s, by their median", len(measured), off, direction)
 	switch {
@@ -292,15 +308,8 @@ func peerClocks(ctx context.Context, h *Home) Finding {
 	return ok("%s", found)
 }
 
-// The chain has stopped if its last block is older than staleAfter and than staleProposals times the
-// timeout of a proposal.
-const (
-	staleProposals = 10
-	staleAfter     = time.Minute
-)
-
-// lastBlock warns if the chain has stopped, and names the validators whose recent votes the node
-// lacks. It fails if the peers of the node have dropped the block that the node needs next.
+// lastBlock warns if the last block is older than client.Overdue, as the explorer does, and names the validators whose
+// recent votes the node lacks. It fails without a quorum, or if the peers have dropped the block that the node needs.
 func lastBlock(ctx context.Context, h *Home) Finding {
 	if !h.runs() {
 		return skip("the node is stopped")
@@ -311,35 +320,31 @@ func lastBlock(ctx context.Context, h *Home) Finding {
 	}
 	at := h.Node.SyncInfo
 	if at.LatestBlockHeight == 0 {
+		if _, err := h.Client.Status(ctx); err != nil { // it says how far a state sync is
+			return skip("the node has no block yet: %v", err)
+		}
 		return skip("the node has no block yet")
 	}
 	age := time.Since(at.LatestBlockTime).Round(time.Second)
 	if at.CatchingUp {
 		return ok("the node catches up: block %d, of %v ago", at.LatestBlockHeight, age)
 	}
-	limit := max(staleAfter, staleProposals*h.Config.Consensus.TimeoutPropose)
-	if age <= limit {
+	if age <= client.Overdue {
 		return ok("last block %d, %v ago", at.LatestBlockHeight, age)
 	}
-	found := fmt.Sprintf("last block %d, %v ago, and want at most %v", at.LatestBlockHeight, age, limit)
+	found := fmt.Sprintf("last block %d, %v ago, and want at most %v", at.LatestBlockHeight, age, client.Overdue)
 	if gone := h.gone(ctx); gone != "" {
 		return warn("stop the node: it takes no part; another member's node shows the chain (spdl query status --node)",
 			"%s; %s: the members' nodes send this one no blocks", found, gone)
 	}
-	if votes, err := h.recentVotes(ctx); err != nil {
-		found += fmt.Sprintf("; the votes cannot be read: %v", err)
-	} else {
-		found += "; " + votes.String()
+	const remedy = "more than two thirds of the validators have to run and be connected: ask those that do not vote"
+	participants, _ := h.participants(ctx) // without them validators have no names
+	votes, err := client.ReadVotes(ctx, h.Client.RPC(), participants)
+	switch {
+	case err != nil:
+		return warn(remedy, "%s; the votes cannot be read: %v", found, err)
+	case votes.Lost() && time.Since(votes.Since) > client.Overdue: // not of a chain that starts again
+		return fail(remedy, "%s; no quorum: %s", found, votes)
 	}
-	return warn("more than two thirds of the validators have to run and be connected: ask those that do not vote", "%s",
-		found)
-}
-
-// recentVotes returns the votes for the block that the node waits for.
-func (h *Home) recentVotes(ctx context.Context) (client.Votes, error) {
-	participants, err := h.participants(ctx)
-	if err != nil {
-		return client.Votes{}, err
-	}
-	return client.ReadVotes(ctx, h.Client.RPC(), participants)
+	return warn(remedy, "%s; %s", found, votes)
 }

@@ -8,7 +8,10 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/chainview"
+	"github.com/spdl/spdl/cmd/internal/founding"
 )
 
 // After silentRounds rounds without a gradient of a participant doctor looks for the reason. maxRounds is the
@@ -16,6 +19,7 @@ import (
 const (
 	silentRounds = 3
 	maxRounds    = 64
+	weighed      = 20 // the number of rounds over which weights are averaged
 )
 
 // participant finds out whether the home's participant takes part in the chain's training.
@@ -31,6 +35,8 @@ func participant(ctx context.Context, h *Home) Finding {
 	switch {
 	case p == nil && !h.App.Worker.Enabled:
 		return skip("worker.enabled is false, and no participant has the home's key")
+	case p == nil && h.encrypted() != "":
+		return skip("%s", h.encrypted())
 	case p == nil:
 		return warn("spdl tx join asks for membership; a rotated or restored home needs its own key files",
 			"no participant has the home's key")
@@ -70,18 +76,23 @@ func (h *Home) convicted(ctx context.Context, p *app.Participant) Finding {
 }
 
 // ownParticipant returns the participant that has, or had, the home's signing key, or nil. If the key
-// cannot be read, because it is encrypted, ownParticipant finds the participant by the journal, and
-// key is nil.
+// cannot be read, because it is encrypted, ownParticipant finds the participant by the journal, or by the entry of the
+// home's founding, and key is nil.
 func (h *Home) ownParticipant(ctx context.Context, all []app.Participant) (p *app.Participant, key []byte) {
+	s := &app.State{Participants: all}
 	if own, err := home.OpenParticipant(ctx, h.Config, h.App, home.NewKeystore(h.Config.RootDir, nil)); err == nil {
-		return (&app.State{Participants: all}).HolderOf(own.Signing), own.Signing
+		return s.HolderOf(own.Signing), own.Signing
 	}
-	info, err := home.ReadJournal(h.Config, h.App)
+	info, _ := home.ReadJournal(h.Config, h.App) // without an id if it cannot be read
 	i := slices.IndexFunc(all, func(p app.Participant) bool { return len(info.ID) > 0 && bytes.Equal(p.Id, info.ID) })
-	if err != nil || i < 0 {
+	if i >= 0 {
+		return &all[i], nil
+	}
+	entry, err := founding.EntryOf(h.Config.RootDir)
+	if err != nil {
 		return nil, nil
 	}
-	return &all[i], nil
+	return s.HolderOf(entry.PubKey), nil
 }
 
 // gone returns a text that says which participant of the home has left or was removed, "" if the home's participant is
@@ -152,7 +163,28 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 		return warn("the worker's log says what it waits for; see the checks signer and consent, and spdl query privacy",
 			"%s", found)
 	}
+	if t := h.weight(ctx, p.Index, s); chainview.Light(t.MeanWeight(), t.Weighed) {
+		return warn("compare case mix with the members (docs/TROUBLESHOOTING.md, SPDLWeightLow); spdl model gain says how "+
+			"well the common model serves your rows, spdl model adapt fits it to them", "%s; its gradients weigh %.2f of an "+
+			"equal share in the last rounds: different patients, wrong data, or an attack", found, *t.MeanWeight())
+	}
 	return ok("%s", found)
+}
+
+// weight returns a tally with the weights of a participant's gradients in the last rounds of the epoch.
+func (h *Home) weight(ctx context.Context, index uint32, s query.Status) (t chainview.Tally) {
+	for ago := uint64(1); ago <= min(s.Round, weighed); ago++ {
+		r, err := h.Client.RoundOf(ctx, s.Epoch, s.Round-ago)
+		if err != nil {
+			return t
+		}
+		for _, c := range r.Contributions {
+			if c.Participant == index {
+				t.Weigh(&r, c)
+			}
+		}
+	}
+	return t
 }
 
 // epochConsent asks the node whether the running epoch awaits the home's consent.
@@ -170,6 +202,8 @@ func epochConsent(ctx context.Context, h *Home) Finding {
 		return skip("the node does not say: %v", err)
 	}
 	switch s.Home.Consent {
+	case "":
+		return ok("epoch %d is over, and awaits nothing", s.Epoch)
 	case home.ConsentGiven:
 		return ok("consented: epoch %d has this home's consent", s.Epoch)
 	case home.ConsentRejected:

@@ -3,11 +3,15 @@ package doctor
 import (
 	"bytes"
 	"context"
+	stded25519 "crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,9 +24,12 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/cmd/internal/founding"
 )
 
 // answer returns the RPC result of abci_query with a value.
@@ -258,17 +265,59 @@ func TestClosedConnections(t *testing.T) {
 	f := one(t, h, "peers")
 	require.Equal(t, Fail, f.Level)
 	require.Contains(t, f.Found, "connections are closed right after the handshake")
-	require.Contains(t, f.Remedy, "add aabb to p2p.allowed_peers")
+	require.Contains(t, f.Remedy, "add it to p2p.allowed_peers")
 	require.Contains(t, f.Remedy, "closed by ccdd")
+	require.Contains(t, f.Remedy, "another node with the id aabb, of a copy of this home")
 }
 
-// TestOlderLookUp: a peer answers at its name and the node is not connected to it. A number, or a
-// connected peer, is no older look-up.
-func TestOlderLookUp(t *testing.T) {
+// TestClosedStateSync: a node without a state, whose connections are closed, fails with the ids. Without closed
+// connections the others' addresses are not known, and one with a peer may yet get its state.
+func TestClosedStateSync(t *testing.T) {
+	h, _ := stopped(t)
+	h.Config.P2P.PersistentPeers = ""
+	h.Node = &coretypes.ResultStatus{NodeInfo: p2p.DefaultNodeInfo{DefaultNodeID: "aabb"}}
+	look := func(closedBy []string, peers string) Finding {
+		h.Client = fakeNode(t, map[string]string{"net_info": peers,
+			"abci_query /connections":  answer(t, query.Connections{ClosedBy: closedBy}),
+			"abci_query /participants": `{"response":{"code":6,"codespace":"spdl","log":"this node has no state yet"}}`})
+		return one(t, h, "peers")
+	}
+	const none = `{"peers":[]}`
+	f := look([]string{"ccdd", "eeff"}, none)
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "no state yet and no peer: connections are closed right after the handshake")
+	require.Contains(t, f.Remedy, "closed by ccdd, eeff")
+	require.Contains(t, f.Remedy, "spdl tx rotate --nodes aabb")
+	require.Equal(t, Skip, look(nil, none).Level)
+	require.Equal(t, Skip, look([]string{"ccdd"}, `{"peers":[{"node_info":{"id":"cc","moniker":"c"}}]}`).Level)
+}
+
+// TestHeldNodeID: of a node that the members admit, closed connections mean that another node has its id.
+func TestHeldNodeID(t *testing.T) {
+	h, _ := stopped(t)
+	all, err := h.participants(t.Context())
+	require.NoError(t, err)
+	all[1].NodeIds = []string{"aabb"}
+	hint := func(id string) string {
+		h.Node = &coretypes.ResultStatus{NodeInfo: p2p.DefaultNodeInfo{DefaultNodeID: p2p.ID(id)}}
+		h.Client = fakeNode(t, map[string]string{
+			"abci_query /connections":  answer(t, query.Connections{ClosedBy: []string{"ccdd"}}),
+			"abci_query /participants": answer(t, all)})
+		text, _ := h.closedHint(t.Context())
+		return text
+	}
+	require.Contains(t, hint("aabb"), "the members admit the id of this node, aabb, and close its connections: another "+
+		"node with this id is connected to them")
+	require.Contains(t, hint("ddee"), "add it to p2p.allowed_peers")
+}
+
+// node answers the handshakes of probes with a new key. It returns the node's id and port.
+func node(t *testing.T) (id string, port int) {
+	t.Helper()
 	key := ed25519.GenPrivKey()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer l.Close()
+	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -278,27 +327,181 @@ func TestOlderLookUp(t *testing.T) {
 			_, _ = conn.MakeSecretConnection(c, key)
 		}
 	}()
-	id, port := string(p2p.PubKeyToID(key.PubKey())), l.Addr().(*net.TCPAddr).Port
+	return string(p2p.PubKeyToID(key.PubKey())), l.Addr().(*net.TCPAddr).Port
+}
+
+// TestOlderLookUp: a peer answers at its name and the node is not connected to it. A number, a
+// connected peer, or a peer that closes the connections of the node, is no older look-up.
+func TestOlderLookUp(t *testing.T) {
+	id, port := node(t)
 	const found = "the node runs with an older look-up: it is not connected to localhost:"
+	const other, closed = `{"n_peers":"1","peers":[{"node_info":{"id":"cc","moniker":"c"}}]}`, "handshake by "
 	for _, c := range []struct {
 		host, peers string
-		stale       bool
+		closedBy    []string
+		says        string
 	}{
-		{"localhost", `{"peers":[]}`, true},
-		{"127.0.0.1", `{"peers":[]}`, false},
-		{"localhost", `{"n_peers":"1","peers":[{"node_info":{"id":"` + id + `","moniker":"b"}}]}`, false},
+		{"localhost", `{"peers":[]}`, nil, found},
+		{"localhost", other, nil, found},
+		{"127.0.0.1", `{"peers":[]}`, nil, ""},
+		{"localhost", `{"n_peers":"1","peers":[{"node_info":{"id":"` + id + `","moniker":"b"}}]}`, nil, ""},
+		{"localhost", other, []string{id}, closed + "localhost:"},
+		{"127.0.0.1", other, []string{id}, closed + "127.0.0.1:"},
+		{"localhost", other, []string{"dd"}, found},
 	} {
 		h, _ := stopped(t)
 		h.Config.P2P.PersistentPeers = fmt.Sprintf("%s@%s:%d", id, c.host, port)
 		h.Node = &coretypes.ResultStatus{NodeInfo: p2p.DefaultNodeInfo{DefaultNodeID: "aabb"}}
-		h.Client = fakeNode(t, map[string]string{"net_info": c.peers, "abci_query": answer(t, query.Connections{})})
+		h.Client = fakeNode(t, map[string]string{"net_info": c.peers,
+			"abci_query": answer(t, query.Connections{ClosedBy: c.closedBy})})
 		f := one(t, h, "peers")
-		require.Equal(t, c.stale, strings.Contains(f.Found, found), f.Found)
-		if c.stale {
+		require.Equal(t, c.says == found, strings.Contains(f.Found, found), f.Found)
+		require.Equal(t, strings.HasPrefix(c.says, closed), strings.Contains(f.Found, closed), f.Found)
+		require.Contains(t, f.Found, c.says)
+		switch {
+		case c.says == found:
 			require.NotEqual(t, OK, f.Level)
 			require.Contains(t, f.Remedy, "its log has the resolver's error")
+		case c.says != "":
+			require.Equal(t, Warn, f.Level)
+			require.Contains(t, f.Remedy, "to p2p.allowed_peers")
 		}
 	}
+}
+
+// encryptKeys encrypts the keys of a home, which nobody opens afterwards. enter makes the home's entry of a founding.
+func encryptKeys(t *testing.T, h *Home, enter bool) (all []app.Participant) {
+	t.Helper()
+	all, err := h.participants(t.Context())
+	require.NoError(t, err)
+	if enter {
+		keys, err := new(home.Keystore).LoadKeys(home.InHome(h.Config, h.App.Worker.KeyFile))
+		require.NoError(t, err)
+		dir := t.TempDir()
+		who := app.Identity{PubKey: keys.Public(), VrfKey: keys.VRF.Public().(stded25519.PublicKey), Moniker: "a",
+			NodeIDs: []string{string(h.nodeID())}, Address: string(h.nodeID()) + "@localhost:1"}
+		proposal := founding.Proposal{ChainID: "ours", AppVersion: app.Version, Members: []string{"a", "b", "c"}}
+		proposal.Params, err = preset.New(preset.Names()[0], 3)
+		require.NoError(t, err)
+		require.NoError(t, founding.Propose(dir, proposal))
+		f, err := founding.Open(dir)
+		require.NoError(t, err)
+		_, err = founding.Member{Copies: founding.CopiesIn(h.Config.RootDir), Keys: keys}.Enter(f, who, nil, nil, nil)
+		require.NoError(t, err)
+	}
+	files, err := home.KeyFiles(h.Config, h.App)
+	require.NoError(t, err)
+	ask := func() (string, error) { return "correct horse battery", nil }
+	_, err = home.NewKeystore(h.Config.RootDir, ask).Encrypt(files, ask)
+	require.NoError(t, err)
+	require.Empty(t, h.nodeID())
+	return all
+}
+
+// TestOwnNode: the home's node is none of its peers, although its key is encrypted: by the id of the running node, by
+// the entry of the founding, or by the address.
+func TestOwnNode(t *testing.T) {
+	id, port := node(t)
+	own, _ := node(t)
+	for _, by := range []string{"running", "entry", "address"} {
+		h, _ := stopped(t)
+		mine := string(h.nodeID())
+		h.App.P2P.Relays = fmt.Sprintf("%s@127.0.0.1:%d", id, port)
+		all := encryptKeys(t, h, by == "entry")
+		all[0].NodeIds, all[0].Address = []string{mine}, mine+"@localhost:1"
+		all[1].NodeIds, all[1].Address = []string{own}, own+"@localhost:2"
+		switch by {
+		case "running":
+			h.Node = &coretypes.ResultStatus{NodeInfo: p2p.DefaultNodeInfo{DefaultNodeID: p2p.ID(mine)}}
+			h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, all)})
+			h.Config.P2P.PersistentPeers = ""
+		default:
+			h.Config.P2P.PersistentPeers = all[0].Address + "," + all[1].Address
+		}
+		if by == "address" {
+			h.Config.P2P.ExternalAddress = "tcp://localhost:1"
+		}
+		got, err := h.peerAddresses(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []string{all[1].Address, h.App.P2P.Relays}, got, by)
+	}
+}
+
+// TestEncrypted: of a home with encrypted keys that was never started, the entry of the founding says which participant
+// is the home's. Without it the checks say that the key is encrypted.
+func TestEncrypted(t *testing.T) {
+	h, _ := stopped(t)
+	encryptKeys(t, h, true)
+	require.Contains(t, one(t, h, "participant").Found, "participant 0 is active")
+	require.Contains(t, one(t, h, "validator").Found, "key is encrypted")
+	h, _ = stopped(t)
+	encryptKeys(t, h, false)
+	for _, check := range []string{"participant", "validator"} {
+		f := one(t, h, check)
+		require.Equal(t, Skip, f.Level)
+		require.Contains(t, f.Found, "participant_key.json is encrypted")
+		require.Contains(t, f.Found, "spdl keys show, which asks for the passphrase")
+	}
+}
+
+// TestNoQuorum: the check fails where no block comes without a quorum, and names the validators that do not vote. It
+// only warns while a node has just started, and where a quorum votes.
+func TestNoQuorum(t *testing.T) {
+	h, _ := stopped(t)
+	all, err := h.participants(t.Context())
+	require.NoError(t, err)
+	h.Node = new(coretypes.ResultStatus)
+	h.Node.SyncInfo.LatestBlockHeight, h.Node.SyncInfo.LatestBlockTime = 78, time.Now().Add(-time.Hour)
+	key := func(i int) string {
+		return fmt.Sprintf(`{"address":"%s","pub_key":{"type":"tendermint/PubKeyEd25519","value":%q}}`,
+			ed25519.PubKey(all[i].ConsensusKey).Address(), base64.StdEncoding.EncodeToString(all[i].ConsensusKey))
+	}
+	look := func(since time.Duration, second string) Finding {
+		h.Client = fakeNode(t, map[string]string{
+			"abci_query /connections":  answer(t, query.Connections{}),
+			"abci_query /participants": answer(t, all),
+			"validators":               `{"total":"2","validators":[` + key(0) + `,` + key(1) + `]}`,
+			"consensus_state": fmt.Sprintf(`{"round_state":{"start_time":%q,"height_vote_set":[{"prevotes":`+
+				`["Vote{0:AB}",%q]}]}}`, time.Now().Add(-since).Format(time.RFC3339Nano), second),
+		})
+		return one(t, h, "last block")
+	}
+	f := look(time.Hour, "nil-Vote")
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, fmt.Sprintf("no quorum: 1 of 2 validators vote, not 1 %q", all[1].Moniker))
+	h.Node.SyncInfo.LatestBlockTime = time.Now().Add(-30 * time.Second)
+	f = look(30*time.Second, "nil-Vote")
+	require.Equal(t, Fail, f.Level, "as the explorer and query status --watch say")
+	require.Contains(t, f.Found, "want at most 20s; no quorum: 1 of 2 validators vote, not 1")
+	require.Equal(t, Warn, look(time.Second, "nil-Vote").Level)
+	require.Equal(t, Warn, look(time.Hour, "Vote{1:AB}").Level)
+}
+
+// TestWitnessesAtOnce: the witnesses are asked at once, so those that hang cost the time of one.
+func TestWitnessesAtOnce(t *testing.T) {
+	h, _ := stopped(t)
+	arrived, all := make(chan struct{}), make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-all // the answer to each waits for the request of the last
+	}))
+	t.Cleanup(s.Close)
+	h.Witnesses = map[string]*client.Client{}
+	const witnesses = 5
+	for i := range witnesses {
+		c, err := client.New(s.URL)
+		require.NoError(t, err)
+		h.Witnesses[strconv.Itoa(i)] = c
+	}
+	go func() {
+		for range witnesses {
+			<-arrived
+		}
+		close(all)
+	}()
+	begun := time.Now()
+	require.Equal(t, Warn, one(t, h, "genesis of others").Level)
+	require.Less(t, time.Since(begun), askTimeout, "one after the other, each would have waited for askTimeout")
 }
 
 // TestBlockGap: a node whose peers have dropped its next block cannot catch up, also before its first block, and the
@@ -311,4 +514,22 @@ func TestBlockGap(t *testing.T) {
 	require.Equal(t, Fail, f.Level)
 	require.Contains(t, f.Found, "no peer has block 1, which this node needs next: the oldest that they keep is 42")
 	require.Contains(t, f.Remedy, "spdl reset-state --yes, then CMT_STATESYNC_ENABLE=true")
+}
+
+// TestWeight: doctor knows the weights of the home's gradients where the rule gives weights, and of no other rule.
+func TestWeight(t *testing.T) {
+	h, _ := stopped(t)
+	r := app.Record{Rule: "agnostic-mean", Contributions: []app.Contribution{{Participant: 0, Selected: true},
+		{Participant: 3, Selected: true, Score: 1 << 17}, {Participant: 4}}} // of the equal share (1<<20)/3
+	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, r)})
+	equal := float64(1 << 20 / 3)
+	require.InDelta(t, 1-(1<<17)/equal, *h.weight(t.Context(), 3, query.Status{Round: 30}).MeanWeight(), 1e-12)
+	require.Equal(t, weighed, h.weight(t.Context(), 3, query.Status{Round: 30}).Weighed)
+	require.Equal(t, 7, h.weight(t.Context(), 3, query.Status{Round: 7}).Weighed)
+	require.InDelta(t, 1, *h.weight(t.Context(), 0, query.Status{Round: 30}).MeanWeight(), 1e-12)
+	require.InDelta(t, 0, *h.weight(t.Context(), 4, query.Status{Round: 30}).MeanWeight(), 1e-12)
+	require.Nil(t, h.weight(t.Context(), 1, query.Status{Round: 30}).MeanWeight(), "no gradient")
+	r.Rule = "multi-krum"
+	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, r)})
+	require.Nil(t, h.weight(t.Context(), 4, query.Status{Round: 30}).MeanWeight(), "left out by a rule without weights")
 }

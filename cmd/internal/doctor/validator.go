@@ -19,6 +19,8 @@ import (
 // for the home's participant, and looks for recent votes.
 func validator(ctx context.Context, h *Home) Finding {
 	switch {
+	case h.Twin != "":
+		return skip("the check keys is about another node with these keys")
 	case h.App.IsRelay():
 		return skip("a relay has no validator")
 	case home.IsWorkerGroup(h.Config, h.App):
@@ -31,10 +33,12 @@ func validator(ctx context.Context, h *Home) Finding {
 		return skip("the chain's participants cannot be read: %v", err)
 	}
 	p, _ := h.ownParticipant(ctx, all)
-	if gone := h.gone(ctx); gone != "" {
+	switch gone, hidden := h.gone(ctx), h.encrypted(); {
+	case gone != "":
 		return skip("%s: the chain has no validator of this home", gone)
-	}
-	if p == nil || len(p.ConsensusKey) != ed25519.PubKeySize {
+	case p == nil && hidden != "":
+		return skip("%s", hidden)
+	case p == nil || len(p.ConsensusKey) != ed25519.PubKeySize:
 		return skip("no validator of the chain is this home's")
 	}
 	chain := ed25519.PubKey(p.ConsensusKey)
@@ -49,7 +53,7 @@ func validator(ctx context.Context, h *Home) Finding {
 	}
 	switch {
 	case err != nil:
-		return skip("the validator's key cannot be read: %v", err)
+		return skip("the validator's key cannot be read: %v: start the node, and doctor asks it", err)
 	case !h.runs():
 		return h.signState(p, key)
 	}

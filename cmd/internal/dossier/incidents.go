@@ -7,8 +7,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
-// incidents writes the section about proven offences of participants, and about their gradients in
-// the records.
+// incidents writes the section about proven offences of participants, and about their gradients in the records.
 func (w *writer) incidents() {
 	w.Section("Incidents and offences", "participant", "gradients in closed rounds", "selected by the rule",
 		"opposed to the aggregate", "withheld after commitment", "turns as leader missed", "reputation at the end")
@@ -27,8 +26,7 @@ func (w *writer) incidents() {
 		}
 	}
 	w.Say(recomputed("the records of all closed rounds"),
-		"In %d of %d rounds the first leader did not close the round, and "+
-			"a later one did.", late, len(w.Records))
+		"In %d of %d rounds the first leader did not close the round, and a later one did.", late, len(w.Records))
 	w.Say(manual,
 		"A rule that selects some gradients leaves honest ones out too; only offences are proofs of misconduct.")
 	for _, p := range w.State.Participants {

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// A point is an item of a regulation's list. Sections names the parts of the page that support it
-// with proofs, or is "". They cover only a part of the point, unless it is in whole. Data sheets
-// may also answer it.
+// A point is an item of a regulation's list. Sections names the parts of the page that support it with proofs, or is
+// "". They cover only a part of the point, unless it is in whole. Data sheets may also answer it.
 type point struct{ key, name, sections string }
 
 var annexIV = []point{

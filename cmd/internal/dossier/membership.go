@@ -12,8 +12,7 @@ func (w *writer) membership() {
 	w.Section("Membership and approvals", "height and time", "by", "what", "approved by", "result (declared)")
 	for _, p := range w.Members[0].All {
 		w.Say(page.Basis{Kind: page.State, Of: "participants", Height: w.Members[0].Height},
-			"%s is a founder, with the signing "+
-				"key %x.", w.who(p.Index), p.PubKey)
+			"%s is a founder, with the signing key %x.", w.who(p.Index), p.PubKey)
 	}
 	for _, c := range w.Changes() {
 		w.Say(page.Basis{Kind: page.State, Of: fmt.Sprintf("participants/%d", c.Participant), Height: c.Height + 1},
@@ -28,8 +27,7 @@ func (w *writer) membership() {
 		w.Say(w.state("proposals"), "Proposal %x of height %d waits with %d approvals.", p.Id, p.Height, len(p.Approvals))
 	}
 	w.Say(declared("the author's replay: spdl audit log on an archive makes the list again"),
-		"The table has all operations "+
-			"up to the last height; its last column is what became of them.")
+		"The table has all operations up to the last height; its last column is what became of them.")
 	for _, e := range w.Log.Entries {
 		by := "an outsider"
 		if e.Actor != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/caveat"
 )
 
-// privacy writes the privacy statement, in the terms of NIST SP 800-226, and each participant's
-// spent epsilon.
+// privacy writes the privacy statement, in the terms of NIST SP 800-226, and each participant's spent epsilon.
 func (w *writer) privacy() error {
 	w.Section("Privacy statement", "participant", "gradients counted", "epsilon", "delta", "budget", "guarantee")
 	s, p := w.State, w.State.Params.Privacy

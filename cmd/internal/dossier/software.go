@@ -6,14 +6,12 @@ import (
 	"github.com/spdl/spdl/cmd/internal/dossier/page"
 )
 
-// software writes the section about the versions that executed the chain, and about the hashes of
-// code on the chain.
+// software writes the section about the versions that executed the chain, and about the hashes of code on the chain.
 func (w *writer) software() {
 	w.Section("Software")
 	v := w.Last().Version
 	w.Say(page.Basis{Kind: page.Header, Height: w.Height},
-		"Version %d of the state machine and version %d of the block protocol "+
-			"made the last block.", v.App, v.Block)
+		"Version %d of the state machine and version %d of the block protocol made the last block.", v.App, v.Block)
 	if len(w.State.Progress.Upgrades) == 0 {
 		w.Say(w.state("progress"), "No upgrade was made or is planned.")
 	}

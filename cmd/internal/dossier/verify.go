@@ -33,8 +33,7 @@ type Verdict struct {
 	Participant *uint32 `json:"participant"`
 }
 
-// A Root returns the header that a reader trusts, given the signed headers of a dossier and its
-// chain's id.
+// A Root returns the header that a reader trusts, given the signed headers of a dossier and its chain's id.
 type Root func(chainID string, first *types.LightBlock) (light.Trust, error)
 
 // Pinned trusts a header. If it names no chain, the dossier may be of any.

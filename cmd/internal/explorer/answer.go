@@ -21,13 +21,14 @@ const htmlType, jsonType = "text/html; charset=utf-8", "application/json"
 func (s *Server) once(r *http.Request, write func(*pages.Request) ([]byte, error)) ([]byte, error) {
 	asked, cancel := s.request(r)
 	defer cancel()
-	return s.written.Get(asked.Ctx, s.chain.Looks(), r.URL.RequestURI(), func() ([]byte, error) { return write(asked) })
+	return s.written.Get(asked.Ctx, s.chain.Looks(), s.address(r), func() ([]byte, error) { return write(asked) })
 }
 
 // request begins an answer.
 func (s *Server) request(r *http.Request) (*pages.Request, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
-	return &pages.Request{Reader: s.chain.Reader(ctx), URL: r.URL, PathValue: r.PathValue, Node: s.node}, cancel
+	return &pages.Request{Reader: s.chain.Reader(ctx), URL: r.URL, PathValue: r.PathValue, Node: s.node,
+		Gained: s.gainOf(r)}, cancel
 }
 
 // reply writes an answer, or the page of its error.
@@ -42,7 +43,7 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, mediaType string,
 // show writes a page. It completes the page before it sends the first byte, so that an error can
 // still change the status.
 func (s *Server) show(w http.ResponseWriter, code int, asked string, v pages.Content) {
-	text, err := pages.Write(s.chain, asked, v)
+	text, err := pages.Write(s.chain, asked, false, v)
 	if err != nil {
 		s.options.Log("page is not written", "err", err)
 		http.Error(w, "the page cannot be written", http.StatusInternalServerError)

@@ -10,13 +10,17 @@ import (
 	cmttypes "github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // TestBlockPage: it has the votes on the block itself, the round of CometBFT, and the blocks beside it.
 func TestBlockPage(t *testing.T) {
-	s := over(t, newFake(6, "node"), Options{})
+	n := turning{newFake(6, "node")}
+	s := New(n, n, Options{})
+	require.NoError(t, s.chain.Look(t.Context()))
 	page := get(s, "/block/4").Body.String()
 	for _, text := range []string{`<a href="/block/3" rel="prev">`, `<a href="/block/5" rel="next">`, "3 of 3",
 		"CometBFT's round 0", "3 validators signed", `<a href="/round/0/2">2</a>`} {
@@ -25,21 +29,26 @@ func TestBlockPage(t *testing.T) {
 	require.NotContains(t, get(s, "/block/7").Body.String(), `rel="next"`, "the last block")
 }
 
-// committing is a node whose block 1 has a commitment.
-type committing struct{ *fake }
+// turning is a node whose block 1 begins with a commitment, and block 4 with an aggregate.
+type turning struct{ *fake }
 
-func (n committing) Block(ctx context.Context, h *int64) (*ctypes.ResultBlock, error) {
+func (n turning) Block(ctx context.Context, h *int64) (*ctypes.ResultBlock, error) {
 	got, err := n.fake.Block(ctx, h)
-	if *h != 1 {
-		return got, err
-	}
-	content, err := (&tx.Commit{Round: 7, Participant: 1, Hash: make([]byte, 32)}).Marshal()
 	if err != nil {
 		return nil, err
 	}
-	e := tx.Envelope{Kind: uint32(tx.KindCommit), Content: content, Signature: make([]byte, 64)}
-	raw, err := e.Marshal()
-	got.Block.Txs = cmttypes.Txs{raw}
+	var x *tx.Tx
+	switch *h {
+	case 1:
+		x, err = tx.Sign("c", &tx.Commit{Round: 7, Participant: 1, Hash: make([]byte, 32)}, apptest.Key(0))
+	case 4:
+		x, err = tx.Sign("c", &tx.Aggregate{Round: 2, Digest: make([]byte, 32)}, apptest.Key(0))
+	default:
+		return got, nil
+	}
+	if err == nil {
+		got.Block.Txs = cmttypes.Txs{x.Raw}
+	}
 	return got, err
 }
 
@@ -77,12 +86,12 @@ func TestBlockOfACrowd(t *testing.T) {
 
 // TestCommitmentsSayTheirRound: a block with transactions that closes no round says what they are for.
 func TestCommitmentsSayTheirRound(t *testing.T) {
-	n := committing{newFake(6, "x")}
+	n := turning{newFake(6, "x")}
 	s := New(n, n, Options{})
 	for range 2 {
-		require.Equal(t, &params.RoundID{Round: 7}, s.chain.Reader(t.Context()).Committed(1))
+		require.Equal(t, &chainview.Turn{RoundID: params.RoundID{Round: 7}}, s.chain.Reader(t.Context()).Turn(1))
 	}
-	require.Nil(t, s.chain.Reader(t.Context()).Committed(4), "a block of operations")
+	require.Nil(t, s.chain.Reader(t.Context()).Turn(3), "a block of operations")
 	require.NoError(t, s.chain.Look(t.Context()))
 	require.Equal(t, 1, strings.Count(get(s, "/blocks").Body.String(), "commits for round 0/7"))
 }

@@ -2,7 +2,6 @@ package explorer
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/docs"
 )
 
@@ -23,32 +20,6 @@ func TestHomeSaysHowLong(t *testing.T) {
 	require.Contains(t, box, "<bdi>node</bdi> (#3)</a> leads round 12")
 	require.Contains(t, box, `aria-label="12 of 100 rounds are closed"`)
 	require.Contains(t, page, `id="news" role="status"`)
-}
-
-// TestRoundsWithTrouble: the filter keeps rounds in which something was wrong, also round 0, for
-// which participant 3 is convicted, and a member that was
-// absent before is no news.
-func TestRoundsWithTrouble(t *testing.T) {
-	s := overChanged(t, newFake(60, "x"), func(_ string, answer any) {
-		switch x := answer.(type) {
-		case *app.Record:
-			x.View, x.Contributions[3].Opposed = 0, false
-			if x.Round >= 20 {
-				x.Contributions = x.Contributions[:3]
-			}
-			if x.Round == 7 {
-				x.Contributions = x.Contributions[1:]
-			}
-		case *[]query.Rejection:
-			*x = []query.Rejection{{Round: 7, Participant: 0, Signed: true, Count: 1}}
-		}
-	})
-	page := get(s, "/rounds?trouble=1").Body.String()
-	for round := range uint64(60) {
-		row := fmt.Sprintf(`<th scope="row"><a href="/round/0/%d">`, round)
-		require.Equal(t, round == 0 || round == 7 || round == 20, strings.Contains(page, row), round)
-	}
-	require.Contains(t, page, "All rounds")
 }
 
 // TestTablesAreServed: each chart leads to its values, and what is no table is not found.
@@ -73,32 +44,6 @@ func TestGlossary(t *testing.T) {
 	require.Contains(t, get(s, "/participants").Body.String(), `<dfn class="term" tabindex="0" `+
 		`data-means="From 0 to 1. It counts opposition to Delta and failures to lead, not exclusion`)
 	require.Equal(t, len(docs.Glossary()), strings.Count(get(s, "/terms").Body.String(), "<dt>"))
-}
-
-// TestParticipantsAreSorted: by the order of the address, and by trouble without one.
-func TestParticipantsAreSorted(t *testing.T) {
-	s := crowdOf(t, 30)
-	first := func(path string) string {
-		return between(t, between(t, get(s, path).Body.String(), "<tbody>", "</tr>"), "<bdi>", "</bdi>")
-	}
-	require.Equal(t, "member-3.", first("/participants"), "of whom an offence is proven")
-	require.Equal(t, "member-0.", first("/participants?sort=number"))
-	require.Equal(t, "member-0.", first("/participants?sort=reputation"))
-	require.Equal(t, http.StatusBadRequest, get(s, "/participants?sort=x").Code)
-}
-
-// TestReputations: the home page has a line for each participant, names those with an alarm, and
-// gives the values.
-func TestReputations(t *testing.T) {
-	s := over(t, newFake(12, "x"), Options{})
-	page := get(s, "/").Body.String()
-	figure := between(t, page, `<figure id="chart-reputation"`, "</figure>")
-	require.Equal(t, 4+1, strings.Count(figure, "<polyline"), "the lines, and the key of the one with a name")
-	require.Contains(t, figure, `class="of-suspect"`)
-	require.Contains(t, figure, "<bdi>#3 ")
-	require.NotContains(t, figure, "<bdi>#0 ", "nothing is against it")
-	rows := get(s, "/training/reputation.csv").Body.String()
-	require.Equal(t, 1+4*12, strings.Count(rows, "\n"), rows)
 }
 
 // TestSuggestions: each answer while one types is found by its query alone.

@@ -60,25 +60,29 @@ func attacked(t *testing.T, rounds uint64) string {
 	n.Genesis.Participants[6].Moniker = "mallory"
 	doc, err := home.NewGenesis(n.Manifest.ChainID, time.Now(), n.Genesis)
 	require.NoError(t, err)
+	for _, one := range n.Nodes {
+		require.NoError(t, doc.SaveAs(filepath.Join(one.Home, "config", "genesis.json")))
+	}
+	wrong, flip := attack.Hooks("wrong-aggregate"), attack.Hooks("sign-flip")
+	return run(t, n, map[int]node.Hooks{6: {Chain: func(chain worker.Chain, keys worker.Keys) (worker.Chain, error) {
+		chain, err := flip.Chain(chain, keys)
+		if err != nil {
+			return nil, err
+		}
+		return wrong.Chain(chain, keys)
+	}}})
+}
+
+// run starts the nodes of a net, with the hooks of some, and returns a node's RPC.
+func run(t *testing.T, n *testnet.Net, hooks map[int]node.Hooks) string {
+	t.Helper()
 	var wg sync.WaitGroup
 	running := make([]*node.Running, len(n.Nodes))
 	for i, one := range n.Nodes {
-		require.NoError(t, doc.SaveAs(filepath.Join(one.Home, "config", "genesis.json")))
 		c, a, err := home.Load(one.Home)
 		require.NoError(t, err)
-		h := node.Hooks{}
-		if i == 6 {
-			wrong, flip := attack.Hooks("wrong-aggregate"), attack.Hooks("sign-flip")
-			h.Chain = func(chain worker.Chain, keys worker.Keys) (worker.Chain, error) {
-				chain, err := flip.Chain(chain, keys)
-				if err != nil {
-					return nil, err
-				}
-				return wrong.Chain(chain, keys)
-			}
-		}
 		wg.Go(func() {
-			r, err := node.Start(c, a, log.NewNopLogger(), h)
+			r, err := node.Start(c, a, log.NewNopLogger(), hooks[i])
 			if err != nil {
 				t.Error(err)
 				return
@@ -100,11 +104,11 @@ func attacked(t *testing.T, rounds uint64) string {
 	return n.Nodes[0].RPC
 }
 
-// serve runs an explorer of a node.
-func serve(t *testing.T, rpc string) string {
+// serve runs an explorer of a node, with data of its own if any are named.
+func serve(t *testing.T, rpc, data string) string {
 	t.Helper()
-	s, err := explorer.Open(rpc, explorer.Options{Rate: 1000, Burst: 1000,
-		Evaluator: home.EvaluatorOf(config.DefaultConfig(), home.WorkerConfig{})})
+	s, err := explorer.Open(rpc, explorer.Options{Rate: 1000, Burst: 1000, Own: data,
+		Evaluator: home.EvaluatorOf(config.DefaultConfig(), home.WorkerConfig{Data: data})})
 	require.NoError(t, err)
 	l, err := explorer.Listen("tcp://127.0.0.1:0")
 	require.NoError(t, err)
@@ -270,7 +274,7 @@ func TestBrowser(t *testing.T) {
 	dir, err := os.MkdirTemp("", "spdl-explorer-")
 	require.NoError(t, err)
 	b := chromium(t)
-	base := serve(t, attacked(t, 1000)) // it learns for longer than the browser takes to show it
+	base := serve(t, attacked(t, 1000), "") // it learns for longer than the browser takes to show it
 	// What breaks the policy, or throws, is counted before anything of the page runs.
 	b.call("Page.addScriptToEvaluateOnNewDocument",
 		map[string]any{"source": `window.wrong=[];addEventListener("securitypolicyviolation",` +
@@ -329,7 +333,7 @@ func TestBrowser(t *testing.T) {
 	require.NoError(t, err)
 	hash := fmt.Sprint(b.eval("fetch('/round/0/20/gradient/6').then(r => r.url.split('/').pop())"))
 	paths := []string{"/", "/tx/" + hash, "/round/0/20", "/participant/6", "/participant/5", "/participants", "/rounds",
-		"/blocks", "/block/9", "/validators", "/elections", "/model", "/verify", "/params", "/governance", "/evidence",
+		"/blocks", "/block/9", "/validators", "/model", "/verify", "/params", "/governance", "/evidence",
 		"/search?q=9",
 		"/terms", "/nothing"}
 	for _, path := range paths {
@@ -368,8 +372,8 @@ func TestBrowser(t *testing.T) {
 			`v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).slice(0, 2).join(" | "))))`))
 		require.Equal(t, "[]", got, "axe on %s at 390 px", path)
 	}
-	rows := b.eval("document.querySelector('nav').offsetHeight / document.querySelector('nav li').offsetHeight")
-	require.LessOrEqual(t, rows, 2.5, "rows of the navigation")
+	rows := b.eval("document.querySelector('nav').offsetHeight / document.querySelector('.menu summary').offsetHeight")
+	require.LessOrEqual(t, rows, 1.5, "rows of the navigation")
 	b.open(base + "/round/0/20")
 	b.shot(filepath.Join(dir, "round-390.png"))
 	b.call("Emulation.clearDeviceMetricsOverride", nil)
@@ -390,7 +394,7 @@ func TestBrowser(t *testing.T) {
 
 // TestLoad: 50 streams, and 200 requests a second for 5 seconds beside them.
 func TestLoad(t *testing.T) {
-	base := serve(t, attacked(t, 1000))
+	base := serve(t, attacked(t, 1000), "")
 	require.Eventually(t, func() bool {
 		r, err := http.Get(base + "/v1/rounds/5")
 		if err != nil {

@@ -29,3 +29,15 @@ func TestErrorsInPlainWords(t *testing.T) {
 	w = get(s, "/v1/rounds/999")
 	require.Contains(t, w.Body.String(), `{"error":"this node does not have it: `)
 }
+
+// TestRoundOfTheRunningEpoch: the address of a round without an epoch, or latest, leads to that of the running epoch.
+func TestRoundOfTheRunningEpoch(t *testing.T) {
+	s := over(t, newFake(6, "x"), Options{})
+	for path, to := range map[string]string{"/round/3": "/round/0/3", "/round/latest": "/round/0/5"} {
+		w := get(s, path)
+		require.Equal(t, http.StatusSeeOther, w.Code, path)
+		require.Equal(t, to, w.Header().Get("Location"))
+		require.Equal(t, http.StatusOK, get(s, to).Code)
+	}
+	require.Equal(t, http.StatusBadRequest, get(s, "/round/x").Code)
+}

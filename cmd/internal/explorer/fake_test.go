@@ -282,7 +282,7 @@ func get(s *Server, target string, change ...func(*http.Request)) *httptest.Resp
 		c(r)
 	}
 	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, r)
+	s.handler.ServeHTTP(w, r)
 	return w
 }
 

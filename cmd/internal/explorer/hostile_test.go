@@ -20,7 +20,7 @@ var everyPage = []string{
 	"/", "/blocks", "/block/3", "/tx/" + "aa" + strings.Repeat("0", 62), "/tx/bb" + strings.Repeat("0", 62), "/rounds",
 	"/round/0/2", "/participants",
 	"/participant/3", "/validators",
-	"/elections", "/model", "/verify", "/round/0/999", "/search?q=3", "/params", "/governance", "/evidence",
+	"/model", "/verify", "/round/0/999", "/search?q=3", "/params", "/governance", "/evidence",
 	"/v1/status", "/v1/params", "/v1/epochs", "/v1/rounds", "/v1/rounds/2", "/v1/participants", "/v1/privacy",
 	"/v1/models/2", "/v1/rounds/999",
 }

@@ -17,14 +17,14 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, page := range pages.Routes {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			address := r.URL.RequestURI()
+			address := s.address(r)
 			text, err := s.once(r, func(r *pages.Request) ([]byte, error) {
 				v := page(r)
 				if err := r.Err(); err != nil {
 					return nil, err
 				}
 				s.last.Put(address, v)
-				return pages.Write(s.chain, "", v)
+				return pages.Write(s.chain, "", r.Gained != nil, v)
 			})
 			if last, ok := s.last.Cached(address); err != nil && ok && s.chain.Lost() {
 				s.show(w, http.StatusServiceUnavailable, "", last) // the layout shows that the node does not answer
@@ -57,8 +57,20 @@ func (s *Server) routes() http.Handler {
 		})
 	}
 	mux.HandleFunc("/search", s.search)
-	mux.HandleFunc("/round/{epoch}/{round}/gradient/{index}", s.gradient)
-	mux.HandleFunc("/round/{epoch}/{round}/aggregate", s.aggregate)
+	// The transaction of a participant's gradient in a closed round, and that of the round's aggregate: the explorer
+	// searches the node's index only when a reader follows the link, because the block of a thousand gradients has tens of
+	// megabytes.
+	for pattern, to := range map[string]func(*pages.Request) string{
+		"/round/{round}": func(r *pages.Request) string { return "/round/" + roundAsked(r).String() },
+		"/round/{epoch}/{round}/gradient/{index}": func(r *pages.Request) string {
+			return inBlock(r, fmt.Sprintf("gradient.participant=%d", r.Number("participant", r.PathValue("index"))))
+		},
+		"/round/{epoch}/{round}/aggregate": func(r *pages.Request) string {
+			return inBlock(r, fmt.Sprintf("aggregate.leader=%d", r.Record(r.Place()).Leader))
+		},
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.lead(w, r, to) })
+	}
 	mux.HandleFunc("/assets/{name}", serveAsset)
 	s.api(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, chainview.ErrNotFound) })
@@ -82,31 +94,21 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// gradient redirects to the transaction of a participant's gradient in a closed round, and
-// aggregate to that of the round's aggregate. The explorer searches the node's index only when a
-// reader follows the link, because the block of a thousand gradients has tens of megabytes.
-func (s *Server) gradient(w http.ResponseWriter, r *http.Request) {
-	s.leadTo(w, r, func(r *pages.Request) string {
-		return fmt.Sprintf("gradient.participant=%d", r.Number("participant", r.PathValue("index")))
-	})
+// inBlock returns the path of the transaction that a search in the block of a closed round finds.
+func inBlock(r *pages.Request, query string) string {
+	return "/tx/" + hex.EncodeToString(r.HashOf(query, r.Record(r.Place()).Height))
 }
 
-func (s *Server) aggregate(w http.ResponseWriter, r *http.Request) {
-	s.leadTo(w, r, func(r *pages.Request) string {
-		return fmt.Sprintf("aggregate.leader=%d", r.Record(r.Place()).Leader)
-	})
-}
-
-// leadTo redirects to the transaction that a search in the block of a closed round finds.
-func (s *Server) leadTo(w http.ResponseWriter, r *http.Request, query func(*pages.Request) string) {
+// lead redirects to a path.
+func (s *Server) lead(w http.ResponseWriter, r *http.Request, to func(*pages.Request) string) {
 	asked, cancel := s.request(r)
 	defer cancel()
-	hash := asked.HashOf(query(asked), asked.Record(asked.Place()).Height)
+	path := to(asked)
 	if err := asked.Err(); err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	http.Redirect(w, r, "/tx/"+hex.EncodeToString(hash), http.StatusSeeOther)
+	http.Redirect(w, r, path, http.StatusSeeOther)
 }
 
 // serveAsset serves a script or a style sheet.

@@ -66,17 +66,15 @@ func shownNode(address string) string {
 func New(a chainview.Asker, b chainview.RPC, o Options) *Server {
 	o.complete()
 	s := &Server{options: o, buckets: memo.New[string, *rate.Limiter](keptGuests),
-		chain:   chainview.New(a, b, chainview.Options{Evaluator: o.Evaluator, Log: o.Log, Encode: event}),
-		streams: newSlots(o.StreamsPerClient, o.MaxStreams), models: newSlots(modelsPerClient, maxModels),
-		ended: make(chan struct{}), node: "NODE", last: memo.New[string, pages.Content](keptPages),
+		chain: chainview.New(a, b, chainview.Options{Evaluator: o.Evaluator, Log: o.Log, Encode: event}),
+		own:   own{path: o.Own}, streams: newSlots(o.StreamsPerClient, o.MaxStreams),
+		models: newSlots(modelsPerClient, maxModels),
+		ended:  make(chan struct{}), node: "NODE", last: memo.New[string, pages.Content](keptPages),
 		// the address of an answer counts too
 		written: chainview.NewLatest(writtenBytes, func(text []byte) int { return longest + len(text) })}
 	s.handler = s.guard(s.routes())
 	return s
 }
-
-// Handler serves all pages and answers. Live data needs Serve.
-func (s *Server) Handler() http.Handler { return s.handler }
 
 // Serve serves until ctx is done. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {

@@ -18,6 +18,9 @@ import (
 type Options struct {
 	// Evaluator measures the model after every round. Default: none.
 	Evaluator chainview.Evaluator
+	// Own is the CSV file of the member that serves the explorer. What the member gains on its rows is shown on a page for
+	// readers at loopback and private addresses. Default: none.
+	Own string
 	// Hosts are the host names under which it is served, in lower case, in addition to addresses
 	// and localhost; "*" allows any name.
 	Hosts []string
@@ -64,6 +67,9 @@ func OptionsOf(a home.AppConfig, e chainview.Evaluator) Options {
 	if a.Explorer.Eval {
 		o.Evaluator = e
 	}
+	if own, ok := e.(interface{ Own() string }); ok && a.Explorer.Gain {
+		o.Own = own.Own()
+	}
 	return o
 }
 
@@ -80,7 +86,8 @@ type Server struct {
 	streams, models *slots                               // of clients to which events and models are being sent
 	handler         http.Handler
 	ended           chan struct{} // closed when Serve shuts down, which ends the streams
-	node            string        // RPC address in the commands on pages
+	own             own
+	node            string // RPC address in the commands on pages
 	// export returns the model after a round with its proof. It is nil if there is no node to
 	// query.
 	export func(ctx context.Context, epoch, round uint64) (*modelfile.File, error)

@@ -113,7 +113,7 @@ func TestBrowserVerifies(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, pages.WriteVerifyPage(filepath.Join(dir, "page")), "make verify-page builds the verifier")
 	rpc := attacked(t, 1000)
-	base := serve(t, rpc)
+	base := serve(t, rpc, "")
 	c, err := client.New(rpc)
 	require.NoError(t, err)
 	var f *modelfile.File

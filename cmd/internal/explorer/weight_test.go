@@ -19,7 +19,6 @@ func TestReputationsBegin(t *testing.T) {
 		require.NotNil(t, first[0].Verdict.Change)
 	}
 	s := over(t, newFake(12, "x"), Options{})
-	require.Contains(t, get(s, "/training/reputation.csv").Body.String(), "\n0,3,0\n", "convicted in the block of round 0")
 	r := s.chain.Reader(t.Context())
 	story := r.Story(params.RoundID{})
 	require.NoError(t, r.Err())

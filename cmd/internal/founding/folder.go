@@ -28,9 +28,8 @@ const foundAgain = "found again: spdl consortium new with another folder, and sp
 // maxFile is the max size in bytes of a file from another member.
 const maxFile = 1 << 20
 
-// Founding is the content of a founding's folder: the proposal, and the members' files that are
-// valid. Slices are in the order of the members, and nil stands for a file that is missing or
-// faulty.
+// Founding is the content of a founding's folder: the proposal, and the members' files that are valid. Slices are in
+// the order of the members, and nil stands for a file that is missing or faulty.
 type Founding struct {
 	Folder   string
 	Proposal Proposal

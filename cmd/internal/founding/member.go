@@ -16,9 +16,8 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// Member is the part of a founding that a member runs. Its folder keeps a copy of each file that
-// the member made, so that the member never makes a sent file a second time, whatever happens to
-// the exchanged one.
+// Member is the part of a founding that a member runs. Its folder keeps a copy of each file that the member made, so
+// that the member never makes a sent file a second time, whatever happens to the exchanged one.
 type Member struct {
 	Copies string // the folder of the copies
 	Keys   worker.Keys
@@ -26,6 +25,12 @@ type Member struct {
 
 // CopiesIn returns the folder of a home in which the copies are.
 func CopiesIn(home string) string { return filepath.Join(home, "config", "founding") }
+
+// EntryOf returns the entry that a home has made for its founding, which is public also where the home's keys are
+// encrypted. It returns fs.ErrNotExist if the home has joined none.
+func EntryOf(home string) (e Entry, err error) {
+	return e, read(Member{Copies: CopiesIn(home)}.copy(KindEntry), &e)
+}
 
 // ErrElsewhere is the error of a home that has joined the founding of another proposal.
 var ErrElsewhere = errors.New("this home belongs to another founding")
@@ -99,8 +104,7 @@ func (m Member) move(f *Founding, next Entry, leave func() error) error {
 	return os.RemoveAll(m.Copies)
 }
 
-// send writes the exchanged entry. It replaces the member's former one, and leaves a file that is
-// not the member's.
+// send writes the exchanged entry. It replaces the member's former one, and leaves a file that is not the member's.
 func (m Member) send(f *Founding, next Entry, former *Entry) error {
 	path, there := f.Path(next.Name, KindEntry), Entry{}
 	switch err := read(path, &there); {
@@ -134,8 +138,7 @@ func (m Member) shared(f *Founding) (names []string) {
 	return names
 }
 
-// Own returns the member's entry in the folder. It returns an error if the entry is not the one
-// that the member made.
+// Own returns the member's entry in the folder. It returns an error if the entry is not the one that the member made.
 func (m Member) Own(f *Founding) (*Entry, error) {
 	e, err := m.Joined(f)
 	if errors.Is(err, os.ErrNotExist) {

@@ -23,8 +23,7 @@ type Proposal struct {
 	Params     params.Params `json:"params"`
 }
 
-// memberName matches the names of members. A name is a part of file names, so it has few
-// characters.
+// memberName matches the names of members. A name is a part of file names, so it has few characters.
 var memberName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // Check rejects a proposal from which no genesis can be made.

@@ -25,7 +25,7 @@ func TestParamsOfTheRound(t *testing.T) {
 	require.Equal(t, uint64(1), out.State.Progress.Epoch)
 	c := &Chain{State: out.State}
 	r := Round{Record: *out.Record}
-	require.NoError(t, c.measure(t.Context(), &r, nil, out.State, nil))
+	require.NoError(t, c.measure(t.Context(), &r, out.State, nil))
 	require.True(t, math.IsNaN(r.Accuracy))
 	require.Equal(t, "multi-krum", paramsOf(out.State, 0).Rule.Name)
 	require.True(t, paramsOf(out.State, 0).TestChain)

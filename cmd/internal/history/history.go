@@ -13,6 +13,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/chainview"
@@ -24,8 +25,6 @@ type Chain struct {
 	Rounds []Round
 	State  *app.State        // after the last block
 	Count  []chainview.Tally // by participant
-	Runs   []Run             // sequences of opposed gradients, in the order of their first rounds
-	Gaps   []Run             // sequences of rounds without a member's gradient, in the same order
 	Params params.Params     // of the last epoch that closed a round
 
 	// Unmeasured is the reason why external models were not measured, or "" if all models were.
@@ -52,34 +51,9 @@ type Round struct {
 	// examples.
 	Accuracy, Loss float64
 	Tested         int
-	Epsilon        float64   // the largest spend; NaN without a ledger
-	Reputations    []float64 // by participant
-	DeltaNorm      float64   // the Euclidean norm of Delta
-}
-
-// Run is a sequence of rounds with the same trouble of a participant: its gradient was opposed to
-// Delta, or missing. Between two such rounds there are fewer than chainview.Apart other rounds.
-type Run struct {
-	Participant            uint32
-	Epoch, First, Last     uint64 // rounds
-	FromHeight, LastHeight uint64
-	Count                  uint64 // of rounds with the trouble
-}
-
-// extend adds a round to its participant's last run, or begins a new run.
-func extend(runs []Run, r *app.Record, participant uint32) []Run {
-	for i := len(runs) - 1; i >= 0; i-- {
-		run := &runs[i]
-		if run.Participant != participant {
-			continue
-		}
-		if run.Epoch != r.Epoch || r.Round-run.Last > chainview.Apart {
-			break
-		}
-		run.Last, run.LastHeight, run.Count = r.Round, r.Height, run.Count+1
-		return runs
-	}
-	return append(runs, Run{participant, r.Epoch, r.Round, r.Round, r.Height, r.Height, 1})
+	Measures       *evaluate.Measures // what stands beside Accuracy; nil if no counts by class are known
+	Epsilon        float64            // the largest spend; NaN without a ledger
+	Reputations    []float64          // by participant
 }
 
 // Most is the max number of rounds in a report: more would be hard to read, and slow to measure.
@@ -95,14 +69,14 @@ func Read(ctx context.Context, src audit.Source, e Evaluator, most int, progress
 	c := new(Chain)
 	var failed error
 	var last Round // without the measured values
-	var before, after *app.State
+	var after *app.State
 	closed, stride := 0, 1
 	keep := func() {
-		failed = c.measure(ctx, &last, before, after, e)
+		failed = c.measure(ctx, &last, after, e)
 		c.Rounds = append(c.Rounds, last)
 	}
 	report, err := audit.Run(ctx, src, audit.Options{Progress: progress, Executed: func(b audit.Executed) {
-		at, out, previous := b.Block.Time, b.Outcome, c.State
+		at, out := b.Block.Time, b.Outcome
 		c.State = out.State
 		if out.Record == nil {
 			return
@@ -114,7 +88,7 @@ func Read(ctx context.Context, src audit.Source, e Evaluator, most int, progress
 			took = at.Sub(last.Time).Seconds()
 		}
 		last = Round{Record: *out.Record, At: float64(closed), Time: at, Took: took}
-		before, after = previous, out.State
+		after = out.State
 		c.Params = paramsOf(out.State, out.Record.Epoch)
 		if closed%stride != 0 || failed != nil {
 			return
@@ -147,41 +121,11 @@ func (c *Chain) add(r *app.Record) {
 		c.Count = append(c.Count, chainview.Tally{})
 	}
 	chainview.Add(c.Count, r, c.State.Participants)
-	in := map[uint32]bool{}
-	for _, x := range r.Contributions {
-		if in[x.Participant] = true; x.Opposed {
-			c.Runs = extend(c.Runs, r, x.Participant)
-		}
-	}
-	for _, p := range c.State.Participants {
-		if p.Active && p.Joined <= r.Round && !in[p.Index] {
-			c.Gaps = extend(c.Gaps, r, p.Index)
-		}
-	}
 }
 
-// deltaNorm returns the norm of the Delta that led from one model to the next. It needs the models
-// because an aggregate may hold only the hash of Delta. It is exact except for the last digits.
-func deltaNorm(p params.Params, before, after *app.State) float64 {
-	t, sum, from := p.Training, 0.0, before.Model
-	if p.Privacy.Sums() {
-		from = before.Velocity
-	}
-	for j, x := range from {
-		step := (x - after.Model[j]) / t.LearningRate
-		if t.Momentum != 0 {
-			step -= t.Momentum * before.Velocity[j]
-		}
-		step -= t.WeightDecay * x
-		sum += step * step
-	}
-	return math.Sqrt(sum)
-}
-
-// measure sets the remaining values of a round, from the states before and after its block, and
-// measures its model.
-func (c *Chain) measure(ctx context.Context, r *Round, before, s *app.State, e Evaluator) error {
-	r.Accuracy, r.Loss, r.Epsilon, r.DeltaNorm = math.NaN(), math.NaN(), math.NaN(), math.NaN()
+// measure sets the remaining values of a round, from the state after its block, and measures its model.
+func (c *Chain) measure(ctx context.Context, r *Round, s *app.State, e Evaluator) error {
+	r.Accuracy, r.Loss, r.Epsilon = math.NaN(), math.NaN(), math.NaN()
 	for i, p := range s.Participants {
 		r.Reputations = append(r.Reputations, float64(p.Reputation)/params.One)
 		if spend, err := query.SpendOf(s, &s.Participants[i]); err == nil && spend.Epsilon != nil {
@@ -195,9 +139,6 @@ func (c *Chain) measure(ctx context.Context, r *Round, before, s *app.State, e E
 		return nil
 	}
 	p := paramsOf(s, r.Epoch)
-	if before != nil && len(before.Model) == len(s.Model) {
-		r.DeltaNorm = deltaNorm(p, before, s)
-	}
 	if c.Unmeasured != "" {
 		return nil
 	}
@@ -210,6 +151,7 @@ func (c *Chain) measure(ctx context.Context, r *Round, before, s *app.State, e E
 		return fmt.Errorf("epoch %d: %w", r.Epoch, err)
 	}
 	r.Accuracy, r.Loss, r.Tested = measured.Accuracy, measured.Loss, measured.Examples
+	r.Measures = evaluate.Judge(measured, p.Model)
 	return nil
 }
 
@@ -223,15 +165,27 @@ func paramsOf(s *app.State, epoch uint64) params.Params {
 	return s.Params
 }
 
+// Beside returns the accuracy of guessing and the recall that Measures has, and of two classes AUC and Brier score;
+// NaN for what is not known.
+func (r Round) Beside() [4]float64 {
+	out := [4]float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+	if m := r.Measures; m != nil {
+		if out[0], out[1] = m.Majority, m.Recall; m.Quality != nil {
+			out[2], out[3] = m.Quality.AUC, m.Quality.Brier
+		}
+	}
+	return out
+}
+
 // Weight returns how many gradients of full weight the selected ones weigh together, or NaN if the
 // rule gives no weights.
 func (r Round) Weight() float64 {
-	if !chainview.Weighs(r.Rule) {
+	if !query.Weighs(r.Rule) {
 		return math.NaN()
 	}
 	sum := 0.0
 	for _, x := range r.Contributions {
-		sum += *chainview.WeightOf(&r.Record, x)
+		sum += *query.WeightOf(&r.Record, x)
 	}
 	return sum
 }

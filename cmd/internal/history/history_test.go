@@ -47,7 +47,6 @@ func TestRead(t *testing.T) {
 	}
 	all := read(history.Most)
 	require.Len(t, all.Rounds, 11)
-	onTime := true
 	for i, r := range all.Rounds {
 		require.Equal(t, []any{uint64(i), saw[i].Height, saw[i].Leader, saw[i].View, saw[i].Included},
 			[]any{r.Round, r.Height, r.Leader, r.View, len(r.Contributions)})
@@ -55,13 +54,8 @@ func TestRead(t *testing.T) {
 		require.InDelta(t, *saw[i].Epsilon, r.Epsilon, 1e-12)
 		require.Positive(t, r.Loss)
 		require.Equal(t, i > 0, r.Took > 0)
-		require.Positive(t, r.DeltaNorm)
-		onTime = onTime && r.View == 0
 		for _, c := range r.Contributions {
 			require.InDelta(t, float64(c.Reputation)/params.One, r.Reputations[c.Participant], 1e-12)
-			if onTime { // else a leader of this machine was slow, and passed over
-				require.EqualValues(t, 1, r.Reputations[c.Participant], "nobody attacks")
-			}
 		}
 	}
 	text, err := page.Of(all, page.Origin{Command: "spdl-lab report <there>", Version: "v0"})

@@ -17,7 +17,7 @@ type CardReport struct {
 }
 
 // Text prints the card.
-func (c *Card) Text(w io.Writer) error {
+func (c *Card) Text(w io.Writer) {
 	epsilon, accuracy := "NO DP GUARANTEE", "not in the file; `spdl model eval` measures it"
 	if c.Epsilon != nil {
 		epsilon = fmt.Sprintf("%s at delta %g, the largest of a participant in all rounds up to height %d",
@@ -41,21 +41,20 @@ func (c *Card) Text(w io.Writer) error {
 	if c.Model.Clipping == params.ClippingSum {
 		epsilon += "; " + caveat.TrainerClips
 	}
-	_, err := fmt.Fprintf(w, "model         %s, %d parameters, hash %s\nround         %d of epoch %d, %d planned, "+
+	fmt.Fprintf(w, "model         %s, %d parameters, hash %s\nround         %d of epoch %d, %d planned, "+
 		"closed at height %d by %d gradients\npreset        %s\nrule          %s\nparticipants  %d at height %d, %d "+
 		"Byzantine at most\nepsilon       %s\naccuracy      %s\nproof         header %d of %s, app hash %s\n",
 		printable.Text(c.Model.Kind)+featuresText(c.Model.Features), c.Model.Dim(), c.ModelHash, c.Round, c.Epoch, c.Rounds,
 		c.Closed, c.Included, printable.Text(c.Preset), printable.Text(c.Rule),
 		c.Participants, c.Height, c.Byzantine, epsilon, accuracy, c.Height, printable.Text(c.ChainID), c.AppHash)
-	if a := c.Adapted; err == nil && a != nil {
-		_, err = fmt.Fprintf(w, "adapted       %s, lambda %g, hash %s: the proof is that of the model from which it began\n",
+	if a := c.Adapted; a != nil {
+		fmt.Fprintf(w, "adapted       %s, lambda %g, hash %s: the proof is that of the model from which it began\n",
 			printable.Text(a.Way), a.Lambda, printable.Text(a.Hash))
 	}
-	if err == nil && c.ExporterTrainer != "" {
-		_, err = fmt.Fprintf(w, "trainer       the exporting node's own is %s (its own word; other participants' are not "+
+	if c.ExporterTrainer != "" {
+		fmt.Fprintf(w, "trainer       the exporting node's own is %s (its own word; other participants' are not "+
 			"known)\n", printable.Text(c.ExporterTrainer))
 	}
-	return err
 }
 
 // featuresText returns the name and hash of a model's feature map as text, "" for pixels.

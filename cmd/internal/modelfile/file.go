@@ -165,14 +165,18 @@ func Decode(data []byte) (*File, string, error) {
 	return f, format, nil
 }
 
-// joined returns one vector: the parameters that the function of returns for each tensor of the
-// model.
-func joined(m params.Model, of func(Tensor) ([]float64, error)) ([]float64, error) {
-	if err := plausible(m); err != nil {
+// joined returns the file with a card and, as one vector, the parameters that the function of returns for each
+// tensor of the card's model.
+func joined(text []byte, of func(Tensor) ([]float64, error)) (*File, error) {
+	card, err := decodeCard(text)
+	if err != nil {
 		return nil, err
 	}
-	parameters := make([]float64, m.Dim())
-	tensors, err := Tensors(m, parameters)
+	if err := plausible(card.Model); err != nil {
+		return nil, err
+	}
+	parameters := make([]float64, card.Model.Dim())
+	tensors, err := Tensors(card.Model, parameters)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +190,7 @@ func joined(m params.Model, of func(Tensor) ([]float64, error)) ([]float64, erro
 		}
 		copy(t.Data, x)
 	}
-	return parameters, nil
+	return &File{Card: card, Parameters: parameters}, nil
 }
 
 // summary returns the card as strings, for tools that show a file's metadata.

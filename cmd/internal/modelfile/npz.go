@@ -68,18 +68,13 @@ func decodeNPZ(file []byte) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	card, err := decodeCard(data)
-	if err != nil {
-		return nil, err
-	}
-	parameters, err := joined(card.Model, func(t Tensor) ([]float64, error) {
+	return joined(data, func(t Tensor) ([]float64, error) {
 		data, err := readArray(z, t.Name, "<f8", shapeOf(t.Shape), 8*len(t.Data))
 		if err != nil {
 			return nil, err
 		}
 		return app.DecodeParameters(data)
 	})
-	return &File{Card: card, Parameters: parameters}, err
 }
 
 // maxArrayHeader is the max size of an array's header, in bytes: ours have less than a hundred, and

@@ -54,11 +54,7 @@ func decodeSafetensors(file []byte) (*File, error) {
 	if err := json.Unmarshal(header["__metadata__"], &metadata); err != nil {
 		return nil, fmt.Errorf("%w: safetensors metadata: %w", ErrFile, err)
 	}
-	card, err := decodeCard([]byte(metadata["card"]))
-	if err != nil {
-		return nil, err
-	}
-	parameters, err := joined(card.Model, func(t Tensor) ([]float64, error) {
+	return joined([]byte(metadata["card"]), func(t Tensor) ([]float64, error) {
 		var s safeTensor
 		if err := strictjson.Decode(header[t.Name], &s); err != nil {
 			return nil, fmt.Errorf("%w: tensor %s: %w", ErrFile, t.Name, err)
@@ -68,5 +64,4 @@ func decodeSafetensors(file []byte) (*File, error) {
 		}
 		return app.DecodeParameters(data[s.Offsets[0]:s.Offsets[1]])
 	})
-	return &File{Card: card, Parameters: parameters}, err
 }

@@ -23,8 +23,7 @@ func list(parts []part) []byte {
 	return b.Bytes()
 }
 
-// texts returns all licences and notices, each text once, below a heading with the parts that have
-// it.
+// texts returns all licences and notices, each text once, below a heading with the parts that have it.
 func texts(parts []part) ([]byte, error) {
 	var order [][]byte
 	of := map[[32]byte][]string{}

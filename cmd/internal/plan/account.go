@@ -25,12 +25,10 @@ func Accountants() []string {
 	return []string{string(RDP), string(PLD), string(Analytic), string(Lemma1)}
 }
 
-// prototypeLearningRate is the learning rate, gamma, of the paper's prototype. The paper states no
-// learning rate.
+// prototypeLearningRate is the learning rate, gamma, of the paper's prototype. The paper states no learning rate.
 const prototypeLearningRate = 0.01
 
-// Calibration compares the noise that the paper's Lemma 1 requires with the noise that the RDP
-// accountant requires.
+// Calibration compares the noise that the paper's Lemma 1 requires with the noise that the RDP accountant requires.
 type Calibration struct {
 	ClaimedEpsilon  float64 `json:"claimed_epsilon"`
 	LearningRate    float64 `json:"learning_rate"`    // gamma; the noise of a correct lemma would not depend on it
@@ -102,8 +100,7 @@ func (in Input) lemma1() (Calibration, error) {
 	return in.compare(claim)
 }
 
-// compare compares the noise that the lemma requires for an epsilon with the noise that RDP
-// requires.
+// compare compares the noise that the lemma requires for an epsilon with the noise that RDP requires.
 func (in Input) compare(claim float64) (Calibration, error) {
 	sampled, err := in.calibrate(claim, in.LearningRate, in.SamplingRate)
 	full, err1 := in.calibrate(claim, in.LearningRate, 1)
@@ -126,20 +123,17 @@ func (in Input) calibrate(claim, rate, samplingRate float64) (accountant.Calibra
 	}.Calibrate(samplingRate)
 }
 
-// Ledger holds what a plan costs on the chain's ledger. The ledger adds up integers: RDP at a fixed
-// list of orders, and mu² where a round takes all samples. So the ledger's epsilon can be higher than
-// the epsilon of the other accountants.
+// Ledger holds what a plan costs on the chain's ledger. The ledger adds up integers: RDP at a fixed list of orders, and
+// mu^2 where a round takes all samples. So its epsilon can be higher than that of the other accountants.
 type Ledger struct {
 	Epsilon float64 `json:"epsilon"`          // the epsilon after all rounds
 	Rounds  *uint64 `json:"rounds,omitempty"` // the rounds that the target epsilon pays for; null without a target epsilon
-	// LeastMultiplier is the smallest noise multiplier with which all rounds cost no more than the
-	// target epsilon. It is 0 in two cases: the plan's multiplier suffices, or even twice the plan's
-	// multiplier does not.
+	// LeastMultiplier is the smallest noise multiplier with which all rounds cost no more than the target epsilon. It
+	// is 0 in two cases: the plan's multiplier suffices, or even twice the plan's multiplier does not.
 	LeastMultiplier float64 `json:"least_noise_multiplier,omitempty"`
 }
 
-// ledger computes the Ledger with the chain's accountant. If targetEpsilon is 0, there is no
-// target.
+// ledger computes the Ledger with the chain's accountant. If targetEpsilon is 0, there is no target.
 func (in Input) ledger(multiplier, targetEpsilon float64) (Ledger, error) {
 	costs, err := accountant.ChainCosts(in.step(multiplier).Mechanism)
 	if err != nil {

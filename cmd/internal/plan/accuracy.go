@@ -7,18 +7,16 @@ import (
 	"github.com/spdl/spdl/app/model"
 )
 
-// Accuracy is the accuracy that was measured on MNIST at the settings of a plan. If no measurement
-// has the plan's noise, Accuracy is the range between the nearest measurements with less and with
-// more noise.
+// Accuracy is the accuracy that was measured on MNIST at the settings of a plan. If no measurement has the plan's
+// noise, Accuracy is the range between the nearest measurements with less and with more noise.
 type Accuracy struct {
 	Measured bool  `json:"measured"`
 	Clean    *Band `json:"clean"` // the accuracy with honest participants only; null if not measured
 	// Attacked is the accuracy with f Byzantine participants under the worst measured attack. It is
 	// null if no attack was measured, or if the plan has no noise floor.
 	Attacked *Band `json:"attacked"`
-	// Committed is the accuracy under the worst measured attack on a chain with commitments
-	// (election.commit_reveal), where attackers see no honest gradient of the round. It is null if it
-	// was not measured.
+	// Committed is the accuracy under the worst measured attack on a chain with commitments (election.commit_reveal),
+	// where attackers see no honest gradient of the round. It is null if it was not measured.
 	Committed *Band          `json:"attacked_with_commitments"`
 	Table     *TableForecast `json:"table,omitempty"`
 	// Source describes the measurement, or says why there is none.
@@ -31,9 +29,8 @@ type Band struct {
 	High float64 `json:"high"`
 }
 
-// point holds the accuracies that were measured at one noise multiplier: clean without attackers,
-// attacked with attackers, and committed with attackers on a chain with commitments. An accuracy is
-// 0 if it was not measured.
+// point holds the accuracies that were measured at one noise multiplier: clean without attackers, attacked with
+// attackers, and committed with attackers on a chain with commitments. An accuracy is 0 if it was not measured.
 type point struct{ multiplier, clean, attacked, committed float64 }
 
 // series holds measurements that differ only in noise, by increasing noise multiplier.
@@ -129,9 +126,8 @@ const (
 	closeRate  = 0.01 // sampling rates with a smaller relative difference count as equal
 )
 
-// accuracy returns the measured accuracy at the plan's settings, or an Accuracy whose Source says
-// that no run had these settings. noise is that in the mean of a participant's
-// gradients over all rounds, in clip norms.
+// accuracy returns the measured accuracy at the plan's settings, or an Accuracy whose Source says that no run had these
+// settings. noise is that in the mean of a participant's gradients over all rounds, in clip norms.
 func (in Input) accuracy(multiplier, noise float64) Accuracy {
 	if in.Rate > 0 {
 		return in.forecast(noise)
@@ -152,9 +148,8 @@ func (s series) isFor(in Input) bool {
 		in.Momentum == s.origin.momentum
 }
 
-// accuracyAt returns the accuracy of the point with the given noise multiplier. If there is no such
-// point, it returns the range between the points with the next lower and the next higher
-// multiplier.
+// accuracyAt returns the accuracy of the point with the given noise multiplier. If there is no such point, it returns
+// the range between the points with the next lower and the next higher multiplier.
 func (s series) accuracyAt(multiplier float64, floor bool) Accuracy {
 	for i, p := range s.points {
 		if math.Abs(multiplier/p.multiplier-1) < closeNoise {

@@ -13,8 +13,7 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// ErrInput is wrapped by the errors of [Make], except those of the accountant, which wrap
-// accountant.ErrParameter.
+// ErrInput is wrapped by the errors of [Make], except those of the accountant, which wrap accountant.ErrParameter.
 var ErrInput = errors.New("plan: bad input")
 
 // Wrong reports whether an error of [Make] is about the input.
@@ -22,8 +21,7 @@ func Wrong(err error) bool {
 	return errors.Is(err, ErrInput) || errors.Is(err, accountant.ErrParameter)
 }
 
-// Input describes the training to plan. All participants have the same number of examples and the
-// same mechanism.
+// Input describes the training to plan. All participants have the same number of examples and the same mechanism.
 type Input struct {
 	Participants int // N, the number of participants
 	Byzantine    int // f, the number of Byzantine participants
@@ -98,9 +96,7 @@ func (in Input) fillIn() (Input, rules.Rule, error) {
 		in.Batch = max(1, int(math.Round(in.SamplingRate*float64(in.Samples))))
 	}
 	in.Accountant = cmp.Or(in.Accountant, in.nearest())
-	if in.LearningRate == 0 {
-		in.LearningRate = prototypeLearningRate
-	}
+	in.LearningRate = cmp.Or(in.LearningRate, prototypeLearningRate)
 	return in, rule, nil
 }
 

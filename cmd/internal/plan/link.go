@@ -16,26 +16,22 @@ const (
 	// copiesOfGradient is the number of times that a node receives a gradient when nodes announce
 	// transactions before they send them (0.99 to 1.09 measured; 1.10 at N=20, ADR 18).
 	copiesOfGradient = 1.1
-	// copiesOfBlock times the number of peers is the number of times that a node receives a block
-	// if no link is slow. When blocks were sent in parts, 0.20 to 0.37 was measured; since blocks
-	// are sent by reference (ADR 18), copiesOfBlock is an upper bound. Over a slow link the formula
-	// assumes that each peer sends the whole block.
+	// copiesOfBlock times the number of peers is the number of times that a node receives a block if no link is slow.
+	// When blocks were sent in parts, 0.20 to 0.37 was measured; since blocks are sent by reference (ADR 18),
+	// copiesOfBlock is an upper bound. Over a slow link the formula assumes that each peer sends the whole block.
 	copiesOfBlock = 0.25
 	// byteWork is the CPU time for each byte of a round's transactions: encryption, hashes, the
 	// pool, verification, disk.
 	byteWork = 30e-9 // seconds
-	// modelWork is the CPU time for each parameter of the model: Delta, the update, the model's
-	// hash, disk.
+	// modelWork is the CPU time for each parameter of the model: Delta, the update, the model's hash, disk.
 	modelWork = 105e-9 // seconds
 	// roundWork and memberWork are the rest of a node's CPU time for a round: a fixed part, and a
 	// part for each participant's signatures, VRF proofs and votes.
 	roundWork, memberWork = 4.3e-3, 1.1e-3 // seconds
-	// workerWork is a node's CPU time for each participant without a node: signatures, VRF proof,
-	// commitment, rule, and the transfer of its transactions. It was measured with 1,000 such
-	// participants.
+	// workerWork is a node's CPU time for each participant without a node: signatures, VRF proof, commitment, rule, and
+	// the transfer of its transactions. It was measured with 1,000 such participants.
 	workerWork = 0.75e-3 // seconds
-	// stepWork is the CPU time of a training step for each example and parameter of a built-in
-	// model.
+	// stepWork is the CPU time of a training step for each example and parameter of a built-in model.
 	stepWork = 0.55e-9 // seconds
 	// coreShare is the assumed share of a node's cores that a round uses. It is below 1 because the
 	// stages of a round wait for each other; 0.43 to 1 was measured.
@@ -50,8 +46,7 @@ const (
 	announceGap = 30e-3 // the seconds until a node announces a transaction that it received
 )
 
-// Link describes a link between two nodes, and the computing power of a node. All links and nodes
-// are equal.
+// Link describes a link between two nodes, and the computing power of a node. All links and nodes are equal.
 type Link struct {
 	// Rate is in bits a second in each direction. With rate 0 the plan has no Round.
 	Rate    float64
@@ -144,8 +139,7 @@ func (in Input) receivedBytes(t Traffic) float64 {
 		2*in.nodes()*voteBytes*peers
 }
 
-// work returns the CPU seconds that a node spends on a round of a model with d parameters, without
-// the training step.
+// work returns the CPU seconds that a node spends on a round of a model with d parameters, without the training step.
 func (in Input) work(d int, t Traffic) float64 {
 	members := memberWork*in.nodes() + workerWork*(float64(in.Participants)-in.nodes())
 	return roundWork + members + byteWork*float64(t.Round) + modelWork*float64(d)

@@ -36,10 +36,9 @@ type Plan struct {
 	SumStd       float64 `json:"noise_std_sum"`       // sigma = z*C: the noise's std on each coordinate of a batch's sum
 	SubmittedStd float64 `json:"noise_std_submitted"` // the noise's std on each submitted coordinate, after momentum
 	GridStep     float64 `json:"grid_step"`
-	// NoiseToGradient is the norm of the noise in a submitted vector divided by the clip norm. The
-	// clip norm bounds the norm of the gradient before noise, so the true ratio is at least this
-	// value. If vectors are sums, it is that of the last sum divided by the number of rounds, and SubmittedStd
-	// is that of the first.
+	// NoiseToGradient is the norm of the noise in a submitted vector divided by the clip norm. The clip norm bounds the
+	// norm of the gradient before noise, so the true ratio is at least this value. If vectors are sums, it is that of
+	// the last sum divided by the number of rounds, and SubmittedStd is that of the first.
 	NoiseToGradient float64 `json:"noise_to_gradient"`
 	// HiddenPush is the part of the model's greatest way, rounds x learning rate x clip norm, by which f attackers
 	// that hide in the noise may displace the model: a heuristic and no bound (docs/adr/0043-few-rounds.md).

@@ -3,9 +3,9 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +69,27 @@ func TestNoiseForEpsilon(t *testing.T) {
 	analytic := made(t, with(study(Analytic, 1), func(in *Input) { in.SamplingRate = 1 }))
 	assert.InEpsilon(t, 42.2, analytic.NoiseMultiplier, 5e-3)
 	assert.Equal(t, 15000, analytic.Batch)
+}
+
+// TestCopiedMultiplier: the multiplier that the text shows keeps the epsilon, and so does that of the ledger's cure.
+func TestCopiedMultiplier(t *testing.T) {
+	for _, epsilon := range []float64{0.3, 0.5, 1, 2, 4, 8} {
+		in := with(study(Analytic, epsilon), func(in *Input) { in.SamplingRate, in.Rounds = 1, 25 })
+		var b bytes.Buffer
+		made(t, in).Text(&b)
+		_, shown, found := strings.Cut(b.String(), "multiplier ")
+		require.True(t, found)
+		shown, _, _ = strings.Cut(shown, ",")
+		var err error
+		in.NoiseMultiplier, err = strconv.ParseFloat(shown, 64)
+		require.NoError(t, err)
+		in.Epsilon = 0
+		require.LessOrEqual(t, made(t, in).Epsilon, epsilon, shown)
+	}
+	for x, want := range map[float64]float64{11.15: 11.15, 11.1472: 11.15, 11.1512: 11.16, 22.7901: 22.8, 4.1342: 4.135,
+		0.000123412: 0.0001235, 9.9999: 10} {
+		require.Equal(t, want, up(x))
+	}
 }
 
 func TestEpsilonForNoise(t *testing.T) {
@@ -222,9 +243,9 @@ func TestWarnings(t *testing.T) {
 		want   string
 	}{
 		{"noise", func(in *Input) { in.NoiseMultiplier = 39.7 }, "noise is 1.3 times the clip norm, above 0.25 it drowns " +
-			"the gradient: a batch of 1617 (16170 samples a participant at this sampling rate), a model of at most " +
+			"the gradient: 16170 samples a participant (a batch of 1617), a model of at most " +
 			"67 parameters"},
-		{"noise that drowns every model", func(in *Input) { in.NoiseMultiplier = 3970 }, "at this sampling rate), fewer " +
+		{"noise that drowns every model", func(in *Input) { in.NoiseMultiplier = 3970 }, "(a batch of 161699), fewer " +
 			"rounds"},
 		{"epsilon", func(in *Input) { in.NoiseMultiplier = 0.9 }, "is weak, at most 8 says something"},
 		{"delta", func(in *Input) { in.Delta = 1e-3 }, "delta 0.001 is above 1/samples = 0.00033: publishing one example " +
@@ -342,21 +363,28 @@ func TestErrors(t *testing.T) {
 func TestWrite(t *testing.T) {
 	text := func(in Input) string {
 		var b bytes.Buffer
-		require.NoError(t, made(t, in).Write(&b))
+		made(t, in).Text(&b)
 		return b.String()
 	}
 	got := text(preset)
 	for _, want := range []string{
 		"multi-krum, OUTSIDE its theorem\n", "epsilon 1.998 at delta 1e-06 by rdp\n",
 		"0.908 without attack, 0.907 under the worst attack tried",
-		"2.48 kB a gradient, 10.6 kB a round, 1.06 MB in all", "919 MB of blocks a day at a round in 1s; 1m40s for all",
+		"2.48 kB a gradient, 10.6 kB a round, 1.06 MB in all",
+		"1m40s for all, at a round in 1s; 919 MB of blocks a day if rounds went on",
 		"\nwarning: krum: outside",
 	} {
 		assert.Contains(t, got, want)
 	}
 	assert.Contains(t, text(study(Lemma1, 1)), "NO GUARANTEE: lemma1 calls it epsilon 1 at delta 1e-06; by RDP "+
 		"it is 0.2769")
-	assert.Contains(t, text(study(RDP, 1)), "after all rounds; the target pays for 100\n")
+	assert.Contains(t, text(study(Lemma1, 1)), "Lemma 1 (paper)")
+	assert.NotContains(t, text(study(RDP, 1)), "Lemma 1", "it says nothing of a noise with a guarantee")
+	assert.Contains(t, text(study(RDP, 1)), "after all rounds; a budget of the target pays for 100 rounds\n")
+	p, b := made(t, study(RDP, 1)), bytes.Buffer{} // epsilon 0.9912
+	p.Unit, p.Neighbours = "example", "neighbouring data sets differ by one"
+	p.Text(&b)
+	assert.Contains(t, b.String(), "at most 2.695 times as probable with the one as with the other, plus delta\n")
 	assert.Contains(t, text(study(RDP, 1)), "not measured: no run had")
 	assert.Contains(t, text(with(preset, func(in *Input) { in.NoiseMultiplier = 5 })),
 		"0.895 to 0.908 without attack; under attack not measured at these settings")
@@ -364,25 +392,6 @@ func TestWrite(t *testing.T) {
 		"Lemma")
 	assert.Equal(t, "999 B", formatSize(999))
 	assert.Equal(t, "9.22 EB", formatSize(math.MaxInt64))
-}
-
-// failing is a writer that fails after a number of writes.
-type failing struct{ left int }
-
-func (f *failing) Write(p []byte) (int, error) {
-	if f.left--; f.left < 0 {
-		return 0, errors.New("full")
-	}
-	return len(p), nil
-}
-
-func TestWriteErrors(t *testing.T) {
-	p := made(t, preset)
-	count := 0
-	for ; p.Write(&failing{count}) != nil; count++ {
-		require.Less(t, count, 1000)
-	}
-	assert.Greater(t, count, 1)
 }
 
 func TestJSON(t *testing.T) {

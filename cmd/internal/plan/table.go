@@ -28,9 +28,10 @@ var measuredGains = []struct {
 	noise           float64
 	clean, attacked Gain
 }{
-	{0.03, Gain{0.9, 0.45}, Gain{0.7, -0.05}},
-	{0.3, Gain{0.8, 0.35}, Gain{0.5, -1}},
-	{0.6, Gain{0.7, 0.35}, Gain{0.35, -1}},
+	{0.03, Gain{0.9, 0.65}, Gain{0.7, 0.35}},
+	{0.1, Gain{0.75, 0.5}, Gain{0.5, -0.35}},
+	{0.3, Gain{0.35, 0.1}, Gain{0, -1.25}},
+	{0.6, Gain{0.15, 0}, Gain{0, -1.25}},
 }
 
 // forecast returns the accuracy of a table's model with the given noise in the mean of a participant's gradients.
@@ -55,12 +56,17 @@ func (t TableForecast) text() string {
 	if t.Kept == nil {
 		return text
 	}
-	text += "; of what logistic regression without privacy on all rows gains over that, " + t.Kept.text() +
-		" or more is kept"
+	text += "; of what logistic regression without privacy on all rows gains over that, every table kept at least " +
+		t.Kept.text()
 	if t.Attacked != nil {
 		text += ", under attack " + t.Attacked.text()
 	}
 	return text
 }
 
-func (g Gain) text() string { return fmt.Sprintf("%v (AUC) and %v (Brier score)", g.AUC, g.Brier) }
+func (g Gain) text() string {
+	if g.Brier < 0 {
+		return fmt.Sprintf("%v (AUC), and the Brier score may be worse than the rate's", g.AUC)
+	}
+	return fmt.Sprintf("%v (AUC) and %v (Brier score)", g.AUC, g.Brier)
+}

@@ -3,14 +3,15 @@ package plan
 import (
 	"fmt"
 	"io"
+	"math"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spdl/spdl/internal/printable"
 )
 
-// Write prints a plan as text.
-func (p Plan) Write(w io.Writer) error {
+// Text prints a plan.
+func (p Plan) Text(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, name+"\t"+format+"\n", args...) }
 
@@ -21,20 +22,29 @@ func (p Plan) Write(w io.Writer) error {
 	row("training", "%d rounds, %d %s a participant, sampling rate %.4g (batch %d), clip %v, worker momentum %v",
 		p.Rounds, p.Samples, p.Units, p.SamplingRate, p.Batch, p.Clip, p.Momentum)
 	if p.Guarantee {
-		row("privacy", "epsilon %.4g at delta %v by %s", p.Epsilon, p.Delta, p.Accountant)
+		row("privacy", "epsilon %.4g at delta %v by %s", up(p.Epsilon), p.Delta, p.Accountant)
 	} else {
 		row("privacy", "NO GUARANTEE: lemma1 calls it epsilon %.4g at delta %v; by RDP it is %.4g", p.Epsilon, p.Delta,
 			p.RDPEpsilon)
 	}
 	if p.Neighbours != "" {
 		row("unit", "%.40s: %s", printable.Line(p.Unit), p.Neighbours)
+		if p.Unit == "example" {
+			row("", "an example is an image, or a row of a table: of a patient with several rows all are protected by a group")
+		}
+		row("", "what anybody concludes of all that is public is at most %.4g times as probable with the one as with the "+
+			"other, plus delta", up(math.Exp(guaranteedEpsilon(p))))
 	}
-	row("noise", "multiplier %.4g, sigma %.4g on the sum, %.3g on a submitted coordinate", p.NoiseMultiplier, p.SumStd,
-		p.SubmittedStd)
-	row("noise to gradient", "%.3g of the clip norm; f attackers that hide in it displace the model by about %.2g of its "+
-		"greatest way", p.NoiseToGradient, p.HiddenPush)
-	row("chain's ledger", "epsilon %.4g after all rounds%s", p.Ledger.Epsilon, p.Ledger.text())
-	if c := p.Lemma1; c != nil {
+	row("noise", "multiplier %.4g, sigma %.4g on the sum, %.3g on a submitted coordinate", up(p.NoiseMultiplier),
+		up(p.SumStd), p.SubmittedStd)
+	of := "a round's vector"
+	if p.Momentum == 1 {
+		of = "the mean of all rounds, as vectors are sums"
+	}
+	row("noise to gradient", "%.3g of the clip norm, in %s; f attackers that hide in it displace the model by about %.2g "+
+		"of the farthest that a training can move it", p.NoiseToGradient, of, p.HiddenPush)
+	row("chain's ledger", "epsilon %.4g after all rounds%s", up(p.Ledger.Epsilon), p.Ledger.text())
+	if c := p.Lemma1; c != nil && !p.Guarantee {
 		row("Lemma 1 (paper)", "multiplier %.4g for a claim of %.4g: by RDP epsilon %.3g, %.3g if batches are not secret",
 			c.NoiseMultiplier, c.ClaimedEpsilon, c.RDPEpsilon, c.RDPEpsilonQ1)
 		row("", "without its learning rate %v, which has no place in it, %.4g: %.3g times the noise of RDP", c.LearningRate,
@@ -43,14 +53,13 @@ func (p Plan) Write(w io.Writer) error {
 	row("accuracy", "%s", p.Accuracy.text())
 	row("bytes", "%s a gradient, %s a round, %s in all", formatSize(p.Traffic.Gradient), formatSize(p.Traffic.Round),
 		formatSize(p.Traffic.Total))
-	row("", "%s of blocks a day at a round in %v; %v for all", formatSize(p.Traffic.Day), roundDuration(p.Traffic.Seconds),
-		roundDuration(p.Traffic.Duration))
+	row("", "%v for all, at a round in %v; %s of blocks a day if rounds went on", roundDuration(p.Traffic.Duration),
+		roundDuration(p.Traffic.Seconds), formatSize(p.Traffic.Day))
 	if r := p.Round; r != nil {
 		row("round", "%v: step %v, gradients' way %v, block's way %v, votes %v, node's CPU %v; the longest is the %s",
 			roundDuration(r.Seconds), roundDuration(r.Step), roundDuration(r.Gradients), roundDuration(r.Block),
 			roundDuration(r.Votes), roundDuration(r.Node), r.BoundBy)
-		row("a node", "receives and sends %s each a round, %s each a day of such rounds",
-			formatSize(r.NodeBytes), formatSize(r.DayBytes))
+		row("a node", "receives and sends %s each a round", formatSize(r.NodeBytes))
 	}
 	if c := p.Config; c.BlockBytes > 0 {
 		row("genesis", "block.max_bytes %d of at most %d, mempool.max_tx_bytes %d, proposal.wait %v, timeout_propose %v "+
@@ -60,22 +69,23 @@ func (p Plan) Write(w io.Writer) error {
 	if p.Accuracy.Measured || p.Accuracy.Table != nil {
 		row("source", "%s", p.Accuracy.Source)
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	_ = t.Flush()
 	for _, warning := range p.Warnings {
-		if _, err := fmt.Fprintf(w, "\nwarning: %s\n", warning); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "\nwarning: %s\n", warning)
 	}
-	return nil
+}
+
+// up returns x with four digits, rounded up: no multiplier that is copied and no epsilon that is claimed is too small.
+func up(x float64) float64 {
+	scale := math.Pow(10, 3-math.Floor(math.Log10(x)))
+	return math.Ceil(x*scale*(1-1e-12)) / scale // 1e-12 for what the product was rounded up
 }
 
 func (l Ledger) text() string {
 	if l.Rounds == nil {
 		return ""
 	}
-	return fmt.Sprintf("; the target pays for %d", *l.Rounds)
+	return fmt.Sprintf("; a budget of the target pays for %d rounds", *l.Rounds)
 }
 
 func (a Accuracy) text() string {

@@ -20,6 +20,10 @@ const largeNoise = 0.25
 // (N = 20, epsilon 1), at 0.01 0.002.
 const stealth, largePush = 0.5, 0.02
 
+// rareRate is the rate of a class of a table up to which attacked models of sums of gradients had a lower accuracy than
+// the guess that leaves the class out: there is little to gain over it (docs/TABLES.md, "Before a training").
+const rareRate = 0.2
+
 // warnings returns warnings about the settings that do not suit the training, each with a remedy.
 func (in Input) warnings(p Plan) []string {
 	out := []string{} // never null in JSON
@@ -36,6 +40,11 @@ func (in Input) warnings(p Plan) []string {
 	if warning := in.noiseWarning(p); warning != "" {
 		add("%s", warning)
 	}
+	if rare := min(in.Rate, 1-in.Rate); in.Byzantine > 0 && in.Momentum == 1 && rare > 0 && rare <= rareRate {
+		add("one class is rare, %.3g of the rows: f = %d attackers that hide in noise of %.2g times the clip norm may bring "+
+			"the accuracy below the %.3g of guessing the other class: more %s, or a larger epsilon", rare, in.Byzantine,
+			p.NoiseToGradient, 1-rare, in.sampleNoun())
+	}
 	if p.RDPEpsilon > params.WeakEpsilon && (p.Epsilon > params.WeakEpsilon || !p.Guarantee) {
 		add("epsilon %.4g is weak, at most %v says something: more noise, fewer rounds, or more %s at a smaller "+
 			"sampling rate", guaranteedEpsilon(p), params.WeakEpsilon, in.sampleNoun())
@@ -45,9 +54,9 @@ func (in Input) warnings(p Plan) []string {
 			in.Delta, in.sampleNoun(), most, in.unitNoun(), most/10)
 	}
 	if l := p.Ledger; l.Rounds != nil && *l.Rounds < uint64(in.Rounds) {
-		cure := fmt.Sprintf("a budget of epsilon %.4g", math.Ceil(l.Epsilon*1e3)/1e3)
+		cure := fmt.Sprintf("a budget of epsilon %.4g", up(l.Epsilon))
 		if l.LeastMultiplier > 0 {
-			cure += fmt.Sprintf(" or a noise multiplier of %.4g", math.Ceil(l.LeastMultiplier*1e3)/1e3)
+			cure += fmt.Sprintf(" or a noise multiplier of %.4g", up(l.LeastMultiplier))
 		}
 		add("the chain's ledger pays for %d of %d rounds with a budget of epsilon %v: %s", *l.Rounds, in.Rounds,
 			in.Epsilon, cure)
@@ -82,9 +91,8 @@ func (in Input) noiseWarning(p Plan) string {
 		if parameters > 0 {
 			smaller = fmt.Sprintf("a model of at most %.0f parameters, ", parameters)
 		}
-		return fmt.Sprintf("noise is %.2g times the clip norm, above %v it drowns the gradient: a batch of %.0f (%.0f %s a "+
-			"participant at this sampling rate), %s%s",
-			r, largeNoise, batch, math.Ceil(batch/in.SamplingRate), in.sampleNoun(), smaller, cure)
+		return fmt.Sprintf("noise is %.2g times the clip norm, above %v it drowns the gradient: %.0f %s a participant (a "+
+			"batch of %.0f), %s%s", r, largeNoise, math.Ceil(batch/in.SamplingRate), in.sampleNoun(), batch, smaller, cure)
 	case p.HiddenPush > largePush:
 		return fmt.Sprintf("f = %d attackers that hide in the noise displace the model by about %.2g of its greatest way, "+
 			"rounds x learning rate x clip norm, above %v accuracy suffers: more %s, %s", in.Byzantine, p.HiddenPush,

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -20,9 +19,8 @@ import (
 // timeout bounds each step of a probe: the look-up of the name, the connection and the handshake.
 const timeout = 5 * time.Second
 
-// Node connects to a node's address, id@host:port, and checks the id by the handshake of CometBFT's
-// p2p. The probe uses a new key. A node that admits only members still proves its id before it ends
-// the connection.
+// Node connects to a node's address, id@host:port, and checks the id by the handshake of CometBFT's p2p. The probe uses
+// a new key. A node that admits only members still proves its id before it ends the connection.
 func Node(ctx context.Context, address string) error {
 	id, at, _ := strings.Cut(address, "@")
 	host, port, err := net.SplitHostPort(at)
@@ -67,18 +65,14 @@ func closed(err error) bool {
 func plainly(err error) string {
 	var dns *net.DNSError
 	var refused syscall.Errno
+	var limit net.Error
 	switch {
 	case errors.As(err, &dns):
 		return dns.Err
 	case errors.As(err, &refused):
 		return refused.Error()
-	case errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || timedOut(err):
+	case errors.As(err, &limit) && limit.Timeout():
 		return fmt.Sprintf("nothing came within %v (a firewall drops what it does not let in)", timeout)
 	}
 	return err.Error()
-}
-
-func timedOut(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
 }

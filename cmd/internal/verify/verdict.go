@@ -29,8 +29,7 @@ type Verdict struct {
 	Value    any                   `json:"value,omitempty"`
 }
 
-// On returns the verdict on the value of a key, whose proof leads to a header that follows from
-// trust.
+// On returns the verdict on the value of a key, whose proof leads to a header that follows from trust.
 func On(key string, t light.Trust, b *types.LightBlock) Verdict {
 	return Verdict{
 		Verified: true, ChainID: b.ChainID, Height: b.Height, Header: hex.EncodeToString(b.Hash()), Time: b.Time,
@@ -40,13 +39,12 @@ func On(key string, t light.Trust, b *types.LightBlock) Verdict {
 }
 
 // Text prints the verdict, and the card of a model.
-func (v Verdict) Text(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "verified      %s\nchain         %s\nheader        %d, hash %s\ntime          %s, %v ago\n"+
+func (v Verdict) Text(w io.Writer) {
+	fmt.Fprintf(w, "verified      %s\nchain         %s\nheader        %d, hash %s\ntime          %s, %v ago\n"+
 		"app hash      %s\ntrusted       from height %d\n",
 		v.Key, printable.Text(v.ChainID), v.Height, v.Header, v.Time.Format(time.RFC3339),
 		time.Since(v.Time).Round(time.Second), v.AppHash, v.Trusted)
-	if err != nil || v.Card == nil {
-		return err
+	if v.Card != nil {
+		v.Card.Text(w)
 	}
-	return v.Card.Text(w)
 }

@@ -1,5 +1,4 @@
-// Package verify checks what a node or a file says of the training against
-// headers that the verifier trusts.
+// Package verify checks what a node or a file says of the training against headers that the verifier trusts.
 package verify
 
 import (

@@ -20,7 +20,13 @@ type trainerConfig struct {
 	Adapt   string        `json:"adapt,omitempty"`
 }
 
-// weights is the file of a model's constants: frozen tensors, buffers and start values.
+// WeightsFile is the file of a model's constants in a study: frozen tensors, buffers and start values.
+const WeightsFile = "weights.safetensors"
+
+// HasConstants reports whether an external model has constants in a WeightsFile, to which its tensors are added.
+func HasConstants(m params.Model) bool { return strings.Contains(m.Config, WeightsFile) }
+
+// weights names a study's WeightsFile in model.config.
 type weights struct {
 	File   string `json:"file"` // from the study's folder
 	SHA256 string `json:"sha256"`

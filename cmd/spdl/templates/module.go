@@ -11,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/internal/printable"
 	"github.com/spdl/spdl/mnist"
 )
@@ -32,11 +33,14 @@ type Module struct {
 // characters.
 var source = regexp.MustCompile(`^(.*?)([A-Za-z_][A-Za-z0-9_]*)\.py:([A-Za-z_][A-Za-z0-9_]*)$`)
 
-// Check returns an error if Source does not have its form, or Head is none.
+// Check returns an error if Source does not have its form, Head is none, or its Data are no file of features.
 func (m Module) Check() error {
 	if m.Head != "" {
 		if heads[m.Head] == "" {
 			return fmt.Errorf("--head is %q, want linear or mlp", m.Head)
+		}
+		if end := filepath.Ext(m.Data); end != ".npz" && end != ".parquet" {
+			return fmt.Errorf("--features is %q, want a .npz or a .parquet file", m.Data)
 		}
 		return nil
 	}
@@ -126,7 +130,7 @@ func (m Module) headFile(dir string) (string, error) {
 
 // draft writes the study to a folder.
 func (m Module) draft(ctx context.Context, dir, module, function, name string, o Options) (p params.Params, err error) {
-	if err := writePackage(dir); err != nil {
+	if err := os.CopyFS(dir, trainer.Package()); err != nil { // the study needs no pip
 		return p, err
 	}
 	c, err := m.copyData(dir)

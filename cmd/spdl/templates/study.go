@@ -3,12 +3,10 @@ package templates
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/worker/trainer"
 )
 
 // study holds what the folder of every study contains.
@@ -27,11 +25,8 @@ func vacant(dir string) error {
 	return nil
 }
 
-// write writes a study under a name, with the Python package that its trainer imports.
+// write writes a study under a name, beside the Python package that its trainer imports.
 func (s study) write(dir, name string, o Options) error {
-	if err := writePackage(dir); err != nil {
-		return err
-	}
 	text, err := json.MarshalIndent(s.params, "", "  ")
 	if err != nil {
 		return err
@@ -49,26 +44,6 @@ func (s study) write(dir, name string, o Options) error {
 	return nil
 }
 
-// writePackage copies the Python package that speaks the protocol into a folder, so that a study
-// needs no pip.
-func writePackage(dir string) error {
-	files := trainer.Package()
-	return fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(dir, filepath.FromSlash(path))
-		if d.IsDir() {
-			return os.MkdirAll(to, 0o755)
-		}
-		content, err := fs.ReadFile(files, path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(to, content, 0o644)
-	})
-}
-
 func manifest(o Options) string {
 	return fmt.Sprintf(`# A localnet of this study: spdl-lab testnet start --manifest net.toml
 validators = %d
@@ -78,6 +53,12 @@ trainer = [%q, "train.py"]
 }
 
 func (s study) readme(name string, o Options) string {
+	constants := ""
+	if HasConstants(s.params.Model) {
+		constants = "- " + WeightsFile + " has the model's constants and what its tensors begin with; the chain has what\n" +
+			"  training adds. Every member needs the file beside train.py. Merge an exported model with it before you\n" +
+			"  load it: python3 -m spdl_trainer merge MODEL " + WeightsFile + " --out merged.safetensors\n"
+	}
 	return fmt.Sprintf(`# %s: %s
 
 Needs %s. Run it on four validators of this machine, or as many as net.toml says:
@@ -86,12 +67,12 @@ Needs %s. Run it on four validators of this machine, or as many as net.toml says
     spdl-lab testnet start --manifest net.toml       # %d rounds, epsilon %g
 
 - train.py is the trainer, and spdl_trainer the package that speaks with SPDL.
-- params.json is the chain's: tensors, clipping (%q), rounds, learning rate, noise. Another number
+%s- params.json is the chain's: tensors, clipping (%q), rounds, learning rate, noise. Another number
   of validators, rounds or epsilon changes the noise: spdl new --validators N --epsilon E.
   Once train.py is what the members agreed on, spdl trainer hash . --params params.json writes the
   hash of the code into it: then no worker runs other code.
 - net.toml is a localnet on one machine, where all validators share one file. Every member of a
   real chain has a file of its own and sets worker.trainer in app.toml: see docs/MODELS.md of SPDL.
-`, name, s.about, s.needs, o.Python, o.Validators, s.params.Training.Rounds, s.params.Privacy.Epsilon,
+`, name, s.about, s.needs, o.Python, o.Validators, s.params.Training.Rounds, s.params.Privacy.Epsilon, constants,
 		s.params.Model.Clipping)
 }

@@ -5,10 +5,12 @@ package templates
 import (
 	"embed"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/mnist"
 )
 
@@ -89,6 +91,9 @@ func (t Template) Write(dir string, o Options) (params.Params, error) {
 		return p, err
 	}
 	s := study{script: script, params: p, about: t.About, needs: t.Needs}
+	if err := os.CopyFS(dir, trainer.Package()); err != nil { // the study needs no pip
+		return p, err
+	}
 	if err := s.write(dir, filepath.Base(dir), o); err != nil {
 		return p, err
 	}

@@ -64,3 +64,14 @@ out(cancers[c("year", "age", "meno", "size", "grade", "nodes", "pgr", "er", "hor
 # Customers of a telephone company, made up. A charge is minutes times a price.
 customers <- lazy(file.path("R", "site-library", "modeldata"), "mlc_churn")
 out(customers[setdiff(names(customers), c("state", grep("charge", names(customers), value = TRUE)))], "churn")
+
+# Three tables of many columns of two values, with which the length of a row was checked. Wilms tumours: the relapse.
+# Colon cancers, one row a patient: death in the follow-up. Software developers: work from home.
+tumours <- lazy(file.path("R", "library", "survival"), "nwtco")
+tumours$rel <- ifelse(tumours$rel == 1, "relapse", "none")
+out(tumours[c("instit", "histol", "stage", "study", "age", "in.subcohort", "rel")], "nwtco")
+patients <- lazy(file.path("R", "library", "survival"), "colon")
+patients <- patients[patients$etype == 2, ]
+patients$status <- ifelse(patients$status == 1, "dead", "alive")
+out(patients[c("rx", "sex", "age", "obstruct", "perfor", "adhere", "nodes", "differ", "extent", "surg", "status")], "colon")
+out(lazy(file.path("R", "site-library", "modeldata"), "stackoverflow"), "stackoverflow")

@@ -2,23 +2,25 @@
 // a network, and prints one CSV line for each setting: means over the seeds with their standard
 // deviations. docs/TABLES.md has the lines of a whole run.
 //
-// Usage: tables [-quick] [-table NAME] [-epsilons 1,2,4] [-rows 0] [-seeds 3] [-attack NAME] [-rushing] FOLDER,
-// with the files that fetch writes. -quick trains on rows that it makes up, and needs no folder.
+// Usage: tables [-quick] [-table NAME] [-epsilons 1,2,4] [-rows 0] [-seeds 3] [-first 1] [-attack NAME] [-rushing]
+// FOLDER, with the files that fetch writes. -quick trains on rows that it makes up, and needs no folder. A table that
+// is none of them has its schema in FOLDER/schema.json.
 package main
 
 import (
 	"context"
 	"embed"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/model/table"
@@ -34,7 +36,7 @@ var schemas embed.FS
 
 // names lists the tables. A name that ends in -rows stands for the same rows without groups.
 var names = []string{"breast-cancer", "pima", "credit", "flchain", "nafld-5", "nafld-5-rows", "nafld", "nafld-rows",
-	"rotterdam", "churn"}
+	"rotterdam", "churn", "nwtco", "colon", "stackoverflow"}
 
 // strong are attacks on the presets' rule that hide in the noise (docs/RULES.md).
 const strong = "hidden-ascent+own-noise"
@@ -46,20 +48,25 @@ type setting struct {
 	attack  string
 	rows    int // of the training set, the first ones; 0 for all
 	rushing bool
+	first   int // of the seeds
+	seeds   int
 }
 
 func main() {
+	var s setting
 	quick := flag.Bool("quick", false, "a table of made-up rows, one seed")
 	only := flag.String("table", "", "names of tables with commas between them (default: all)")
-	seeds := flag.Int("seeds", 3, "seeds")
+	flag.IntVar(&s.seeds, "seeds", 3, "number of seeds")
+	flag.IntVar(&s.first, "first", 1, "the first seed")
 	epsilons := flag.String("epsilons", "1,2,4", "epsilons with commas between them")
-	rows := flag.Int("rows", 0, "training rows, the first of the table (default: all)")
-	rushing := flag.Bool("rushing", false, "the third sees the round's honest vectors: without commitments")
-	attack := flag.String("attack", strong, "attack of a third; none for lines without attack alone")
+	flag.IntVar(&s.rows, "rows", 0, "training rows, the first of the table (default: all)")
+	flag.BoolVar(&s.rushing, "rushing", false, "the third sees the round's honest vectors: without commitments")
+	flag.StringVar(&s.attack, "attack", strong, "attack of a third; none for lines without attack alone")
 	flag.Parse()
-	budgets, err := numbers(*epsilons)
+	var budgets []float64
+	err := json.Unmarshal([]byte("["+*epsilons+"]"), &budgets)
 	if err == nil {
-		err = run(flag.Arg(0), *only, *attack, budgets, *rows, *seeds, *quick, *rushing)
+		err = s.run(flag.Arg(0), *only, budgets, *quick)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tables:", err)
@@ -67,19 +74,8 @@ func main() {
 	}
 }
 
-// numbers reads numbers with commas between them.
-func numbers(text string) (all []float64, err error) {
-	for part := range strings.SplitSeq(text, ",") {
-		x, err := strconv.ParseFloat(part, 64)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, x)
-	}
-	return all, nil
-}
-
-func run(folder, only, attack string, epsilons []float64, rows, seeds int, quick, rushing bool) error {
+// run prints the lines of all tables, or of some, with the rest of the setting.
+func (s setting) run(folder, only string, epsilons []float64, quick bool) error {
 	all, sizes := names, []int{4, 10}
 	switch {
 	case quick:
@@ -91,46 +87,47 @@ func run(folder, only, attack string, epsilons []float64, rows, seeds int, quick
 		if folder, err = dir, madeUp(filepath.Join(dir, "pima.csv")); err != nil {
 			return err
 		}
-		all, epsilons, sizes, seeds = []string{"pima"}, []float64{2}, []int{4}, 1
+		all, epsilons, sizes, s.seeds = []string{"pima"}, []float64{2}, []int{4}, 1
 	case only != "":
 		all = strings.Split(only, ",")
 	}
 	var settings []setting
-	for _, name := range all {
-		for _, n := range sizes {
-			for _, epsilon := range epsilons {
-				settings = append(settings, setting{name, n, epsilon, "", rows, false})
-				if attack != "none" {
-					settings = append(settings, setting{name, n, epsilon, attack, rows, rushing})
+	for _, s.table = range all {
+		for _, s.nodes = range sizes {
+			for _, s.epsilon = range epsilons {
+				clean := s
+				clean.attack, clean.rushing = "", false
+				if settings = append(settings, clean); s.attack != "none" {
+					settings = append(settings, s)
 				}
 			}
 		}
 	}
 	fmt.Println("table,unit,N,epsilon,attack,auc,auc_sd,accuracy,accuracy_sd,brier,brier_sd,ece,ece_sd,units,noise")
-	lines, errs := make([]string, len(settings)), make([]error, len(settings))
-	done := make([]chan struct{}, len(settings))
-	var workers sync.WaitGroup
-	next := make(chan int, len(settings))
-	for i := range settings {
-		done[i] = make(chan struct{})
-		next <- i
+	type answer struct {
+		line string
+		err  error
 	}
-	close(next)
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := range next {
-				lines[i], errs[i] = settings[i].line(folder, seeds)
-				close(done[i])
-			}
-		})
+	answers, busy := make([]chan answer, len(settings)), make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range answers {
+		answers[i] = make(chan answer, 1)
 	}
-	defer workers.Wait()
-	for i := range settings {
-		<-done[i]
-		if errs[i] != nil {
-			return fmt.Errorf("%+v: %w", settings[i], errs[i])
+	go func() {
+		for i, s := range settings {
+			busy <- struct{}{}
+			go func() {
+				line, err := s.line(folder)
+				answers[i] <- answer{line, err}
+				<-busy
+			}()
 		}
-		fmt.Println(lines[i])
+	}()
+	for i, s := range settings { // in this order, each as soon as it is there
+		a := <-answers[i]
+		if a.err != nil {
+			return fmt.Errorf("%+v: %w", s, a.err)
+		}
+		fmt.Println(a.line)
 	}
 	return nil
 }
@@ -138,6 +135,9 @@ func run(folder, only, attack string, epsilons []float64, rows, seeds int, quick
 // load reads a table of a folder with its schema, and at most the first s.rows rows for training.
 func (s setting) load(folder, file string) (t params.Table, data mnist.Data, err error) {
 	text, err := schemas.ReadFile(strings.TrimSuffix(file, "-5") + ".json")
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = os.ReadFile(filepath.Join(folder, "schema.json"))
+	}
 	if err != nil {
 		return t, data, err
 	}
@@ -158,7 +158,7 @@ func (s setting) load(folder, file string) (t params.Table, data mnist.Data, err
 }
 
 // line trains with each seed and returns the CSV line.
-func (s setting) line(folder string, seeds int) (string, error) {
+func (s setting) line(folder string) (string, error) {
 	file := strings.TrimSuffix(s.table, "-rows")
 	t, data, err := s.load(folder, file)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s setting) line(folder string, seeds int) (string, error) {
 	case file != s.table: // the division into training and test set stays that of the groups
 		t.Group, data.Train.Groups, data.Test.Groups = "", nil, nil
 	case t.Group != "":
-		units = len(ids(data.Train.Groups))
+		units = len(mnist.ByGroup(data.Train.Groups))
 	}
 	p, err := preset.Make("default", s.nodes, preset.Own{Epsilon: s.epsilon,
 		Data: &preset.Data{Examples: units, Table: &t, Classes: len(t.Classes)}})
@@ -182,8 +182,8 @@ func (s setting) line(folder string, seeds int) (string, error) {
 		return "", err
 	}
 	var sums, squares [4]float64
-	for seed := range seeds {
-		spec := train.Spec{Params: p, Nodes: s.nodes, Seed: uint64(seed) + 1}
+	for seed := s.first; seed < s.first+s.seeds; seed++ {
+		spec := train.Spec{Params: p, Nodes: s.nodes, Seed: uint64(seed)}
 		if spec.Attack = s.attack; s.attack != "" {
 			spec.Byzantine = int(p.Rule.Byzantine)
 		}
@@ -191,9 +191,13 @@ func (s setting) line(folder string, seeds int) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		q, err := measured.Quality(out.Model)
+		e, err := measured.Evaluate(out.Model)
 		if err != nil {
 			return "", err
+		}
+		q := e.Quality
+		if q == nil { // of more than two classes
+			q = &evaluate.Quality{AUC: math.NaN(), Accuracy: e.Accuracy, Brier: math.NaN(), ECE: math.NaN()}
 		}
 		for i, v := range []float64{q.AUC, q.Accuracy, q.Brier, q.ECE} {
 			sums[i], squares[i] = sums[i]+v, squares[i]+v*v
@@ -209,19 +213,11 @@ func (s setting) line(folder string, seeds int) (string, error) {
 	}
 	line := fmt.Sprintf("%s,%s,%d,%g,%s", file, unit, s.nodes, s.epsilon, name)
 	for i := range sums {
-		mean := sums[i] / float64(seeds)
-		spread := math.Sqrt(max(0, squares[i]-float64(seeds)*mean*mean) / max(1, float64(seeds-1)))
+		mean := sums[i] / float64(s.seeds)
+		spread := math.Sqrt(max(0, squares[i]-float64(s.seeds)*mean*mean) / max(1, float64(s.seeds-1)))
 		line += fmt.Sprintf(",%.4f,%.4f", mean, spread)
 	}
 	return fmt.Sprintf("%s,%d,%.2f", line, units, p.Privacy.NoiseMultiplier), nil
-}
-
-func ids(groups []uint32) map[uint32]bool {
-	out := map[uint32]bool{}
-	for _, g := range groups {
-		out[g] = true
-	}
-	return out
 }
 
 // madeUp writes a table in the form of pima whose labels depend on two of its columns.

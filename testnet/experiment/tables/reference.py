@@ -136,7 +136,8 @@ def show(name, n, epsilon, reference, rows):
 
 def main(folder, schemas, *names):
     print("table,N,epsilon,reference,auc,auc_sd,accuracy,accuracy_sd,brier,brier_sd,ece,ece_sd")
-    for name in names or ["breast-cancer", "pima", "credit", "flchain", "nafld-5", "nafld", "rotterdam", "churn"]:
+    for name in names or ["breast-cancer", "pima", "credit", "flchain", "nafld-5", "nafld", "rotterdam", "churn", "nwtco", "colon",
+                          "stackoverflow"]:
         with open(os.path.join(schemas, name.removesuffix("-5") + ".json")) as file:
             schema = json.load(file)
         (x, y, groups), (xt, yt) = read(os.path.join(folder, name + ".csv"), schema)

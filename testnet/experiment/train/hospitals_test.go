@@ -126,8 +126,9 @@ func (h hospitals) train(t *testing.T, seed uint64, name string) (out outcome) {
 			dead += float64(label) / float64(test.Len())
 		}
 		for _, way := range ways {
-			q, err := e.Quality(way.Parameters)
+			measured, err := e.Evaluate(way.Parameters)
 			require.NoError(t, err)
+			q := measured.Quality
 			out.brier[way.Name] = append(out.brier[way.Name], q.Brier)
 			out.beyond[way.Name] = append(out.beyond[way.Name], q.Accuracy-max(dead, 1-dead))
 		}

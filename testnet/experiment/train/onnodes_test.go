@@ -74,10 +74,7 @@ func hiddenNet(t *testing.T, s train.Spec) []float64 {
 	t.Helper()
 	m := testnet.Manifest{
 		Validators: s.Nodes, Seed: s.Seed, Home: filepath.Join(t.TempDir(), "net"), Memory: true,
-		Patience: time.Minute,
-		Adjust: func(p *params.Params) {
-			p.Training.Rounds, p.Election.QuorumBlocks = s.Params.Training.Rounds, 1000 // waits for all
-		},
+		Adjust: func(p *params.Params) { p.Training.Rounds = s.Params.Training.Rounds },
 	}
 	for i := range s.Byzantine {
 		m.Attacks = append(m.Attacks, testnet.Attack{Node: i, Kind: s.Attack})
@@ -88,7 +85,10 @@ func hiddenNet(t *testing.T, s train.Spec) []float64 {
 	nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, nodes.Stop()) }()
-	require.NoError(t, testnet.Follow(t.Context(), n, nil, func(testnet.Round) error { return nil }))
+	require.NoError(t, testnet.Follow(t.Context(), n, nil, func(r testnet.Round) error {
+		require.Equal(t, s.Nodes, r.Included, "round %d waits for the colluders", r.Round)
+		return nil
+	}))
 	c, err := client.New(n.Nodes[n.Manifest.HonestFirst()[0]].RPC)
 	require.NoError(t, err)
 	state, err := c.Model(t.Context())

@@ -61,15 +61,12 @@ func auditReplay() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "replay [ARCHIVE]",
 		Short: "Re-execute all training from the blocks and name the first divergence",
-		Long: "Re-execute all training from the blocks and name the first divergence: of a stopped node's --home, of an " +
-			"ARCHIVE, or of a\n" +
-			"running node by --node. Nothing that the node computed is used. Every block is checked against its header, " +
-			"the header\n" +
-			"against the signatures of the validators whom the replay derives from genesis, and the application hash at " +
-			"every height\n" +
-			"against the next header. A divergence is exit code 1. The heights of another version of the state " +
-			"machine are not\n" +
-			"replayed: what agrees is printed, with exit code 4. An auditor should bring a copy of the genesis: --genesis.",
+		Long: `Re-execute all training from the blocks and name the first divergence: of a stopped node's --home, of an
+ARCHIVE, or of a running node by --node. Nothing that the node computed is used. Every block is checked
+against its header, the header against the signatures of the validators whom the replay derives from genesis,
+and the application hash at every height against the next header. A divergence is exit code 1. The heights of
+another version of the state machine are not replayed: what agrees is printed, with exit code 4. An auditor
+should bring a copy of the genesis: --genesis.`,
 		Example: "  spdl audit replay chain.spdl --genesis genesis.json\n" +
 			"  spdl audit replay --node tcp://127.0.0.1:26657\n" +
 			"  spdl audit replay --home ./node",
@@ -90,7 +87,7 @@ func (o *replayOptions) run(r *command.Run, args []string) (err error) {
 	}); err != nil {
 		return err
 	}
-	if err := r.Show(found, func(w io.Writer) error { return auditText(w, found) }); err != nil {
+	if err := r.Show(found, func(w io.Writer) { auditText(w, found) }); err != nil {
 		return err
 	}
 	return Verdict(found)
@@ -113,12 +110,9 @@ type Bar struct {
 }
 
 // NewBar returns a progress line that is written to w.
-func NewBar(w io.Writer) *Bar {
-	return &Bar{w: w, terminal: command.IsTerminal(w)}
-}
+func NewBar(w io.Writer) *Bar { return &Bar{w: w, terminal: command.IsTerminal(w)} }
 
-// Show shows the progress, unless it last did so less than a second ago, or 10 s if the output is
-// not a terminal.
+// Show shows the progress, unless it last did so less than a second ago, or 10 s if the output is not a terminal.
 func (p *Bar) Show(at audit.Progress) {
 	every := time.Second
 	if !p.terminal {
@@ -144,10 +138,10 @@ func (p *Bar) End() {
 }
 
 // auditText prints a report: the chain, its leaders and offences, its privacy, and the verdict.
-func auditText(w io.Writer, r *audit.Report) error {
+func auditText(w io.Writer, r *audit.Report) {
 	fmt.Fprintf(w, "chain         %s\nheights       %d to %d, %d transactions\nrounds        %d in %d epochs, %d "+
-		"gradients\napp hash      %s\n",
-		command.Plain(r.ChainID), r.First, r.Last, r.Transactions, r.Rounds, r.Epochs, r.Gradients, r.AppHash)
+		"gradients\napp hash      %s\nmodel hash    %s\n",
+		command.Plain(r.ChainID), r.First, r.Last, r.Transactions, r.Rounds, r.Epochs, r.Gradients, r.AppHash, r.ModelHash)
 	fmt.Fprintf(w, "signatures    %d of validators verified\n", r.Signatures)
 	fmt.Fprintf(w, "time          %.2f s for %.2f s of the chain, ratio %.3f\n", r.ReplaySeconds, r.ChainSeconds, r.Ratio)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -165,14 +159,11 @@ func auditText(w io.Writer, r *audit.Report) error {
 		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\n", o.Participant, o.Cause(), o.Epoch, o.Round, o.View, o.Height)
 	}
 	fmt.Fprintln(t)
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	if err := query.PrivacyText(w, r.Spend); err != nil {
-		return err
-	}
+	_ = t.Flush()
+	query.PrivacyText(w, r.Spend)
 	if r.Divergence != nil {
-		return divergenceText(w, r.Divergence)
+		divergenceText(w, r.Divergence)
+		return
 	}
 	agrees := "at every height"
 	switch {
@@ -181,12 +172,11 @@ func auditText(w io.Writer, r *audit.Report) error {
 	case !r.TipChecked:
 		agrees += "; the hash after the last block is in no header yet"
 	}
-	_, err := fmt.Fprintf(w, "\nthe chain is what its blocks say, %s\n", agrees)
-	return err
+	fmt.Fprintf(w, "\nthe chain is what its blocks say, %s\n", agrees)
 }
 
 // divergenceText prints a divergence, its transactions at fault and the differing values.
-func divergenceText(w io.Writer, d *audit.Divergence) error {
+func divergenceText(w io.Writer, d *audit.Divergence) {
 	fmt.Fprintf(w, "\nDIVERGENCE at height %d, %s: %s\n", d.Height, d.Kind, command.Plain(d.Reason))
 	for _, b := range d.Transactions {
 		who := ""
@@ -199,7 +189,6 @@ func divergenceText(w io.Writer, d *audit.Divergence) error {
 		fmt.Fprintf(w, "  %s: the node has %s, the replay %s\n", command.Plain(p.Key), command.Plain(p.Expected),
 			command.Plain(p.Found))
 	}
-	return nil
 }
 
 func auditArchive() *cobra.Command {
@@ -255,15 +244,13 @@ func (o *archiveOptions) run(r *command.Run, _ []string) (err error) {
 		Blocks uint64 `json:"blocks"`
 		Bytes  int64  `json:"bytes"`
 	}{path, blocks, info.Size()}
-	return r.Show(made, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s: %d blocks, %d bytes\n", made.File, made.Blocks, made.Bytes)
-		return err
+	return r.Show(made, func(w io.Writer) {
+		fmt.Fprintf(w, "%s: %d blocks, %d bytes\n", made.File, made.Blocks, made.Bytes)
 	})
 }
 
-// WithSource opens the archive, node or home that a command line names, and calls use with it. It
-// also passes the genesis document of a file, if one is named, and a progress bar, which it ends
-// after the call.
+// WithSource opens the archive, node or home that a command line names, and calls use with it. It also passes the
+// genesis document of a file, if one is named, and a progress bar, which it ends after the call.
 func WithSource(r *command.Run, node, genesisFile string, args []string,
 	use func(src audit.Source, how audit.Options) error) (err error) {
 	src, err := source(r, node, first(args))

@@ -3,7 +3,6 @@ package audit
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -54,8 +53,7 @@ cannot tell.`,
 	return cmd
 }
 
-// maxPairs bounds --pairs. More pairs do not change the result by more than the randomness of the
-// rounds does.
+// maxPairs bounds --pairs. More pairs do not change the result by more than the randomness of the rounds does.
 const maxPairs = 1 << 16
 
 func (o *contributionsOptions) run(r *command.Run, args []string) (err error) {
@@ -77,7 +75,7 @@ func (o *contributionsOptions) run(r *command.Run, args []string) (err error) {
 	if o.csv {
 		text = report.CSV
 	}
-	if err := r.Show(report, func(w io.Writer) error { return text(w) }); err != nil {
+	if err := r.Show(report, text); err != nil {
 		return err
 	}
 	return Verdict(found)

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -22,15 +23,11 @@ func auditLog() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "log [ARCHIVE]",
 		Short: "List who proposed and approved what, and what became of it, with proofs",
-		Long: "List who proposed and approved what, at which height, and what became of it: members, keys, epochs, " +
-			"upgrades and evidence,\n" +
-			"of a stopped node's --home, of an ARCHIVE, or of a running node by --node. The chain is replayed as by audit " +
-			"replay, so\n" +
-			"the list is complete and its results are the state machine's; a divergence is exit code 1, and the list ends " +
-			"before it.\n" +
-			"With -o json every entry has its transaction, the path to the header's data hash, and the signed header: " +
-			"spdl verify log\n" +
-			"proves the file without a node. --csv is for a spreadsheet.",
+		Long: `List who proposed and approved what, at which height, and what became of it: members, keys, epochs, upgrades
+and evidence, of a stopped node's --home, of an ARCHIVE, or of a running node by --node. The chain is replayed
+as by audit replay, so the list is complete and its results are the state machine's; a divergence is exit code
+1, and the list ends before it. With -o json every entry has its transaction, the path to the header's data
+hash, and the signed header: spdl verify log proves the file without a node. --csv is for a spreadsheet.`,
 		Example: "  spdl audit log chain.spdl -o json > log.json && spdl verify log log.json --genesis genesis.json",
 		Args:    cobra.MaximumNArgs(1),
 	}, o.run)
@@ -62,9 +59,13 @@ func (o *logOptions) run(r *command.Run, args []string) (err error) {
 	}
 	write := log.WriteText
 	if o.csv {
-		write = log.WriteCSV
+		var rows bytes.Buffer
+		if err := log.WriteCSV(&rows); err != nil {
+			return err
+		}
+		write = func(w io.Writer) { _, _ = rows.WriteTo(w) }
 	}
-	if err := r.Show(log, func(w io.Writer) error { return write(w) }); err != nil {
+	if err := r.Show(log, write); err != nil {
 		return err
 	}
 	return Verdict(found)

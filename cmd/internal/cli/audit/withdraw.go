@@ -3,7 +3,6 @@ package audit
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -49,24 +48,23 @@ func (o *withdrawOptions) run(r *command.Run, args []string) (err error) {
 	}); err != nil {
 		return err
 	}
-	if err := r.Show(w, func(out io.Writer) error { return withdrawText(out, w) }); err != nil {
+	if err := r.Show(w, func(out io.Writer) { withdrawText(out, w) }); err != nil {
 		return err
 	}
 	return Verdict(found)
 }
 
 // withdrawText prints a withdrawal as text.
-func withdrawText(out io.Writer, w *audit.Withdrawal) error {
+func withdrawText(out io.Writer, w *audit.Withdrawal) {
 	membership := "active"
 	if w.Left != nil {
 		membership = fmt.Sprintf("left at height %d", *w.Left)
 	}
-	fmt.Fprintf(out, "participant   %d %q of %s, %s\n", w.Participant, w.Moniker,
-		command.Plain(w.ChainID), membership)
+	fmt.Fprintf(out, "participant   %d %q of %s, %s\n", w.Participant, w.Moniker, command.Plain(w.ChainID), membership)
 	if w.First == nil {
-		_, err := fmt.Fprintf(out, "gradients     none: no model of the chain holds any of it\nmodel         %s\n",
+		fmt.Fprintf(out, "gradients     none: no model of the chain holds any of it\nmodel         %s\n",
 			pointText(w.Now))
-		return err
+		return
 	}
 	fmt.Fprintf(out, "gradients     %d, from %s to %s\n", w.Gradients, pointText(*w.First), pointText(*w.Last))
 	undone := "leaving does not undo that"
@@ -77,17 +75,15 @@ func withdrawText(out io.Writer, w *audit.Withdrawal) error {
 		"epoch %d round %d; %s\n", pointText(w.Now), w.First.Epoch, w.First.Round, undone)
 	fmt.Fprintf(out, "last without  %s, model hash %s\n", pointText(w.Clean), w.Clean.Hash)
 	fmt.Fprintf(out, "a restart     trains %d rounds again; what the chain has published stays published\n\n", w.Repeat)
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "participant\tmoniker\trounds again\tepsilon now\tafter a restart\tadded\tbudget")
-	for _, p := range w.Others {
-		budget := fmt.Sprintf("%g", p.Budget)
-		if p.Beyond {
-			budget += ", exceeded: a restart needs a larger one"
-		}
-		fmt.Fprintf(t, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", p.Participant, command.Plain(p.Moniker), p.Rounds,
-			epsilonText(p.Spent), epsilonText(p.After), epsilonText(p.Added), budget)
-	}
-	return t.Flush()
+	command.Table(out, "participant\tmoniker\trounds again\tepsilon now\tafter a restart\tadded\tbudget", w.Others,
+		func(p audit.Restart) string {
+			budget := fmt.Sprintf("%g", p.Budget)
+			if p.Beyond {
+				budget += ", exceeded: a restart needs a larger one"
+			}
+			return fmt.Sprintf("%d\t%s\t%d\t%s\t%s\t%s\t%s", p.Participant, command.Plain(p.Moniker), p.Rounds,
+				epsilonText(p.Spent), epsilonText(p.After), epsilonText(p.Added), budget)
+		})
 }
 
 func epsilonText(epsilon *float64) string {

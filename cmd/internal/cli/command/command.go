@@ -64,9 +64,8 @@ func Group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// New makes cmd run a function after its flags have their values; Flag and Optional declare the
-// flags. A value comes from the command line, or else from the environment (SPDL_NODE for --node),
-// or else it is the default.
+// New makes cmd run a function after its flags have their values; Flag and Optional declare the flags. A value comes
+// from the command line, or else from the environment (SPDL_NODE for --node), or else it is the default.
 func New(cmd *cobra.Command, run func(r *Run, args []string) error) *cobra.Command {
 	var r *Run
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) (err error) {

@@ -24,10 +24,10 @@ import (
 
 // The exit codes.
 const (
-	Failure     = 1
-	WrongUse    = 2
-	Unreachable = 3
-	Upgrade     = node.ExitVersion
+	Failure     = 1                // failed; also where a named file, folder or program is not there
+	WrongUse    = 2                // wrong use: a command, flag, variable, key, manifest or file of parameters
+	Unreachable = 3                // the node did not answer
+	Upgrade     = node.ExitVersion // another version of the state machine executes the chain: another release is needed
 )
 
 // UsageError is wrong use of the command line.
@@ -56,8 +56,7 @@ func Exit(err error) int {
 	return Failure
 }
 
-// printError writes an error of a program to standard error: as a line, or with -o json as a line
-// with a JSON object.
+// printError writes an error of a program to standard error: as a line, or with -o json as a line with a JSON object.
 func printError(w io.Writer, program string, args []string, err error) {
 	text := Plain(TextOf(err))
 	if !wantsJSON(args) {
@@ -114,8 +113,7 @@ func inTheWay(path string) string {
 	return path
 }
 
-// wantsJSON reports whether a command line requests JSON. It also works for a command line that
-// cannot be parsed.
+// wantsJSON reports whether a command line requests JSON. It also works for a command line that cannot be parsed.
 func wantsJSON(args []string) bool {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.ParseErrorsAllowlist.UnknownFlags = true
@@ -147,7 +145,7 @@ func flagError(cmd *cobra.Command, err error) error {
 // unknownFlag returns the error about a flag that a command does not have, with the flags of similar names.
 func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	if short := unknown.GetSpecifiedShortnames(); short != "" && short[0] >= '0' && short[0] <= '9' {
-		return fmt.Errorf("-%s is no flag, and numbers begin at 0", short)
+		return fmt.Errorf("-%s is no flag, and no number here is below 0: see %s --help", short, cmd.CommandPath())
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
@@ -186,8 +184,8 @@ func CheckArgs(cmd *cobra.Command) {
 			}
 		case c.HasSubCommands() && len(args) > 0:
 			err = UnknownCommand(c, args[0])
-		default:
-			err = noArgs(c, args)
+		case len(args) > 0:
+			err = fmt.Errorf("%q is given to %q, which takes flags alone", args[0], c.CommandPath())
 		}
 		if err != nil {
 			return Usage(err)
@@ -199,17 +197,16 @@ func CheckArgs(cmd *cobra.Command) {
 	}
 }
 
-// noArgs rejects arguments. Cobra's own check reports an unknown command.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%q is given to %q, which takes flags alone", args[0], cmd.CommandPath())
-}
-
-// UnknownCommand returns the error that a command has no such subcommand, with the closest names.
+// UnknownCommand returns the error that a command has no such subcommand, with the closest names, or all of a group's.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	cmd.SuggestionsMinimumDistance = spelling.Distance
-	return fmt.Errorf("unknown command %q for %q%s: %s --help lists them", name, cmd.CommandPath(),
-		spelling.Question(cmd.SuggestionsFor(name)), cmd.CommandPath())
+	hint := spelling.Question(cmd.SuggestionsFor(name))
+	if hint == "" && cmd.HasParent() {
+		for _, sub := range cmd.Commands() {
+			hint += ", " + sub.Name()
+		}
+		hint = " (it has " + strings.TrimPrefix(hint, ", ") + ")"
+	}
+	return fmt.Errorf("unknown command %q for %q%s: %s --help lists them", name, cmd.CommandPath(), hint,
+		cmd.CommandPath())
 }

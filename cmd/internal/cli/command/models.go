@@ -42,9 +42,8 @@ func SandboxOff(option, setting string) (bool, error) {
 	return mode == home.SandboxOff, nil
 }
 
-// Evaluator returns an evaluator of models. It has the data and the trainer of the options, or by
-// default those of the home. The default home need not exist, and is not read if --node names a
-// node. The caller closes the evaluator.
+// Evaluator returns an evaluator of models. It has the data and the trainer of the options, or by default those of the
+// home. The default home need not exist, and is not read if --node names a node. The caller closes the evaluator.
 func (r *Run) Evaluator(node string, o Models) (*home.Evaluator, error) {
 	if !r.Named && node != "" {
 		return o.Of(config.DefaultConfig().SetRoot(r.Home), home.DefaultAppConfig().Worker)
@@ -123,8 +122,7 @@ func (r *Run) secrets(folder string) (secrets []string, err error) {
 	return secrets, nil
 }
 
-// Of returns an evaluator with the data and the trainer of the options or, by default, of a home's
-// worker.
+// Of returns an evaluator with the data and the trainer of the options or, by default, of a home's worker.
 func (o Models) Of(c *config.Config, w home.WorkerConfig) (*home.Evaluator, error) {
 	if o.Data != "" {
 		w.Data = o.Data

@@ -22,8 +22,7 @@ func NodeFlag(cmd *cobra.Command, node *string) {
 		home.DefaultRPC+")")
 }
 
-// Address returns the RPC address of --node or, without it, of the home. The default home need not
-// exist.
+// Address returns the RPC address of --node or, without it, of the home. The default home need not exist.
 func (r *Run) Address(node string) (string, error) {
 	address, err := home.RPCAddress(r.Home)
 	switch {
@@ -61,8 +60,7 @@ func Dial(address string) (*client.Client, error) {
 	return c, nil
 }
 
-// explain adds, to an error about a node that did not answer, the remedy and the option that chose
-// the node.
+// explain adds, to an error about a node that did not answer, the remedy and the option that chose the node.
 func (r *Run) explain(err error) error {
 	switch {
 	case r.asked == "" || !errors.Is(err, client.ErrUnreachable):
@@ -78,8 +76,7 @@ func (r *Run) explain(err error) error {
 	return fmt.Errorf("%w (%s)", err, r.asked)
 }
 
-// silent is the error about a node that does not listen, with the remedy in place of the system's
-// text.
+// silent is the error about a node that does not listen, with the remedy in place of the system's text.
 type silent struct {
 	error
 	text string

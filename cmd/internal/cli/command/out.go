@@ -1,7 +1,10 @@
 package command
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,13 +12,17 @@ import (
 	"github.com/spdl/spdl/internal/newfile"
 )
 
-// CheckOut returns an error if the file of a flag exists: no command overwrites a file that a user names. With
-// endings it is also CheckEnding. A command that works long before it writes calls CheckOut first.
+// CheckOut returns an error if the file of a flag exists, because no command overwrites a file that a user names, or
+// if its folder does not. With endings it is also CheckEnding. A command that works long before it writes calls it
+// first.
 func CheckOut(flag, path, what string, endings ...string) error {
 	if len(endings) > 0 {
 		if err := CheckEnding(flag, path, what, endings...); err != nil {
 			return err
 		}
+	}
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--%s is %s, and there is no folder %s", flag, path, filepath.Dir(path))
 	}
 	return newfile.Check(path)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -87,12 +88,7 @@ func (r *Run) given() (all []*Option) {
 
 // Given reports whether the flag that sets a variable is given.
 func (r *Run) Given(variable any) bool {
-	for _, o := range r.given() {
-		if o.variable == variable {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.given(), func(o *Option) bool { return o.variable == variable })
 }
 
 // Defaults calls set, which may set the variables of flags, for example to the values of a file.

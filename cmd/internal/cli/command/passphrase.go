@@ -12,15 +12,18 @@ import (
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"github.com/spdl/spdl/abci/home"
 )
 
-// Passphrase is the option for a passphrase. It names a file descriptor and not the passphrase
-// itself, because other users of the machine can read arguments, and processes inherit the
-// environment.
-type Passphrase struct{ fd *int }
+// Passphrase is the option for a passphrase. It names a file descriptor and not the passphrase itself, because other
+// users of the machine can read arguments, and processes inherit the environment.
+type Passphrase struct {
+	fd   *int
+	name string // of the flag
+}
 
 // passphraseFlag is the name of the flag of the passphrase of a home's keys, and of a backup's.
 const passphraseFlag = "passphrase-fd"
@@ -29,7 +32,10 @@ const passphraseFlag = "passphrase-fd"
 const credential = "spdl-passphrase"
 
 // Flag declares a flag that names the file descriptor of a passphrase.
-func (p *Passphrase) Flag(cmd *cobra.Command, name, usage string) { Optional(cmd, &p.fd, name, usage) }
+func (p *Passphrase) Flag(cmd *cobra.Command, name, usage string) {
+	p.name = name
+	Optional(cmd, &p.fd, name, usage)
+}
 
 // PassphraseFlag declares --passphrase-fd for a command that reads the home's keys by Keystore.
 func PassphraseFlag(cmd *cobra.Command) {
@@ -45,7 +51,8 @@ func EncryptFlag(cmd *cobra.Command, encrypt *bool) {
 }
 
 // passphrase returns the option that PassphraseFlag declared.
-func (r *Run) passphrase() (p Passphrase) {
+func (r *Run) passphrase() Passphrase {
+	p := Passphrase{name: passphraseFlag}
 	if f := r.flags.Lookup(passphraseFlag); f != nil && f.Changed {
 		if fd, err := strconv.Atoi(f.Value.String()); err == nil { // the flag has parsed it
 			p.fd = &fd
@@ -81,8 +88,7 @@ func (r *Run) homePassphrase() (string, error) {
 	if p.fd != nil || folder == "" {
 		return p.Read(r, "Passphrase of the keys", false)
 	}
-	path := filepath.Join(folder, credential)
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(filepath.Join(folder, credential))
 	if errors.Is(err, os.ErrNotExist) {
 		return p.Read(r, "Passphrase of the keys", false)
 	}
@@ -97,12 +103,12 @@ func (r *Run) homePassphrase() (string, error) {
 // for a new passphrase.
 func (p Passphrase) Read(r *Run, prompt string, twice bool) (string, error) {
 	if p.fd != nil {
-		return firstLine(*p.fd)
+		return p.firstLine(*p.fd)
 	}
 	in := int(os.Stdin.Fd())
 	if !term.IsTerminal(in) {
-		return "", Usage(errors.New("standard input is no terminal to ask for the passphrase at: name a file " +
-			"descriptor, as --passphrase-fd 3 3< FILE"))
+		return "", Usage(fmt.Errorf("standard input is no terminal to ask for the %s at: name a file descriptor, as "+
+			"--%s 4 4< FILE", strings.ToLower(prompt), p.name))
 	}
 	said, err := ask(r, in, prompt+": ")
 	if err != nil || !twice {
@@ -115,12 +121,15 @@ func (p Passphrase) Read(r *Run, prompt string, twice bool) (string, error) {
 	return said, err
 }
 
-// firstLine reads the first line of a file descriptor.
-func firstLine(fd int) (string, error) {
-	f := os.NewFile(uintptr(fd), "passphrase")
-	if fd < 0 || f == nil {
-		return "", Usage(fmt.Errorf("file descriptor %d of the passphrase is not open", fd))
+// firstLine reads the first line of a file descriptor with which the program was started. The descriptors that the
+// program has opened itself, as the runtime's epoll, are closed on exec.
+func (p Passphrase) firstLine(fd int) (string, error) {
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+	if fd < 0 || err != nil || flags&unix.FD_CLOEXEC != 0 {
+		return "", Usage(fmt.Errorf("file descriptor %d of the passphrase is not open: give it a file, as "+
+			"--%s 4 4< FILE", fd, p.name))
 	}
+	f := os.NewFile(uintptr(fd), "passphrase")
 	defer f.Close()
 	line, err := bufio.NewReader(f).ReadString('\n')
 	if err != nil && (line == "" || !errors.Is(err, io.EOF)) {

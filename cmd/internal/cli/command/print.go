@@ -1,12 +1,14 @@
 package command
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"text/tabwriter"
 
 	"github.com/cometbft/cometbft/config"
 	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
@@ -17,10 +19,13 @@ import (
 	"github.com/spdl/spdl/internal/printable"
 )
 
-// Show prints a value: as JSON, or as text by the given function.
-func (r *Run) Show(value any, text func(io.Writer) error) error {
+// Show prints a value: as JSON, or as text by the given function. The function need not look at the errors of its
+// writer: Show returns the first.
+func (r *Run) Show(value any, text func(io.Writer)) error {
 	if !r.JSON && text != nil {
-		return text(r.Out)
+		w := bufio.NewWriter(r.Out)
+		text(w)
+		return w.Flush()
 	}
 	enc := json.NewEncoder(r.Out)
 	enc.SetIndent("", "  ")
@@ -28,11 +33,16 @@ func (r *Run) Show(value any, text func(io.Writer) error) error {
 }
 
 // Line returns a text function for Show that prints one line.
-func Line(text string) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := fmt.Fprintln(w, text)
-		return err
+func Line(text string) func(io.Writer) { return func(w io.Writer) { fmt.Fprintln(w, text) } }
+
+// Table prints a heading and a line for each value; tabs in them end the cells of left-aligned columns.
+func Table[T any](w io.Writer, heading string, all []T, line func(T) string) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, heading)
+	for _, x := range all {
+		fmt.Fprintln(t, line(x))
 	}
+	_ = t.Flush()
 }
 
 // Warn writes a warning to standard error.
@@ -60,17 +70,13 @@ type LogFlags struct{ level, format string }
 
 // Declare declares the flags. level is the default of --log-level; "" stands for log_level of config.toml.
 func (f *LogFlags) Declare(cmd *cobra.Command, level string) {
-	from := ""
-	if level == "" {
-		from = " (default: log_level of config.toml)"
-	}
+	from := map[bool]string{true: " (default: log_level of config.toml)"}[level == ""]
 	Flag(cmd, &f.level, logLevel, level, "log level, as \"info\" or \"app:info,*:error\""+from)
 	Flag(cmd, &f.format, "log-format", "", "form of a log line: plain, or json, an object a line (default: log_format of "+
 		"config.toml)").Values(config.LogFormatPlain, config.LogFormatJSON)
 }
 
-// Check rejects wrong flags. A command calls it before it reads the home, because errors of the command line come
-// first.
+// Check rejects wrong flags.
 func (f *LogFlags) Check() error {
 	if f.format != "" && f.format != config.LogFormatPlain && f.format != config.LogFormatJSON {
 		return Usage(fmt.Errorf("--log-format is %q, want %s or %s", f.format, config.LogFormatPlain, config.LogFormatJSON))
@@ -79,14 +85,20 @@ func (f *LogFlags) Check() error {
 	return err
 }
 
-// Logger returns a logger to standard error by the flags and the home's configuration. otherwise is the level of
-// modules that the level does not name.
-func (f *LogFlags) Logger(r *Run, c *config.Config, otherwise string) (log.Logger, error) {
-	logger, err := logAt(r.Err, cmp.Or(f.level, c.LogLevel), cmp.Or(f.format, c.LogFormat), otherwise)
+// Begin reads the home, and returns a logger to standard error by the flags and the home's configuration. Errors of the
+// flags come first. otherwise is the level of modules that the level does not name.
+func (f *LogFlags) Begin(r *Run, otherwise string) (c *config.Config, a home.AppConfig, logger log.Logger, err error) {
+	if err = f.Check(); err == nil {
+		c, a, err = r.LoadHome()
+	}
+	if err != nil {
+		return c, a, nil, err
+	}
+	logger, err = logAt(r.Err, cmp.Or(f.level, c.LogLevel), cmp.Or(f.format, c.LogFormat), otherwise)
 	if q, ok := r.Err.(*logQueue); ok && err == nil {
 		q.reportTo(func(lost int) { logger.With("module", "app").Error(lostLines, "lines", lost) })
 	}
-	return logger, err
+	return c, a, logger, err
 }
 
 // logAt returns a logger that writes lines of a format. level is one level, such as "info", or a level for each

@@ -41,9 +41,8 @@ func Service(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// logQueue is a writer of lines that never waits for the reader of its file. It drops the lines that
-// the queue has no room for, and those that cannot be written, and reports their number when a line
-// is written again.
+// logQueue is a writer of lines that never waits for the reader of its file. It drops the lines that the queue has no
+// room for, and those that cannot be written, and reports their number when a line is written again.
 type logQueue struct {
 	file *os.File
 	wake chan struct{} // has an element while write has something to do

@@ -3,12 +3,12 @@
 package consent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,16 +30,14 @@ func Command() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "consent [EPOCH]",
 		Short: "Agree to an epoch that trains on this home's data",
-		Long: "Agree to an epoch that trains on this home's data, or reject it. The record is signed with the " +
-			"participant's key, is about\n" +
-			"the chain, the epoch and the hash of its parameters alone, and stays in config/consent.jsonl. The last one " +
-			"counts: --reject\n" +
-			"also withdraws, and the worker then signs no more gradients. The participant stays a member: it is absent, as " +
-			"a host that is\n" +
-			"down, while its node votes. With worker.consent = \"ask\" the worker waits for consent, at epoch 0 too.\n\n" +
-			"Without EPOCH it lists the running epoch and those that are proposed, with what the home has decided. A " +
-			"proposed epoch\n" +
-			"can be decided before it opens. Without a node it knows epoch 0 of config/genesis.json.",
+		Long: `Agree to an epoch that trains on this home's data, or reject it. The record is signed with the participant's
+key, is about the chain, the epoch and the hash of its parameters alone, and stays in config/consent.jsonl.
+The last one counts: --reject also withdraws, and the worker then signs no more gradients. The participant
+stays a member: it is absent, as a host that is down, while its node votes. With worker.consent = "ask" the
+worker waits for consent, at epoch 0 too.
+
+Without EPOCH it lists the running epoch and those that are proposed, with what the home has decided. A
+proposed epoch can be decided before it opens. Without a node it knows epoch 0 of config/genesis.json.`,
 		Example: "  spdl config set worker.consent ask\n  spdl consent\n  spdl consent 1\n  spdl consent 1 --reject",
 		Args:    cobra.MaximumNArgs(1),
 	}, o.run)
@@ -75,7 +73,7 @@ func (o *options) run(r *command.Run, args []string) error {
 		r.Warn(`worker.consent is "off": this home trains in every epoch without asking (spdl config set worker.consent ask)`)
 	}
 	if len(args) == 0 {
-		return r.Show(all, func(w io.Writer) error { return list(w, all) })
+		return r.Show(all, func(w io.Writer) { list(w, all) })
 	}
 	offer, err := choose(all, args[0], o.params)
 	if err != nil {
@@ -88,13 +86,10 @@ func (o *options) run(r *command.Run, args []string) error {
 	if err := o.decide(r.Context, &offer, deciding, log); err != nil {
 		return err
 	}
-	return r.Show(offer, func(w io.Writer) error {
-		if err := list(w, []offered{offer}); err != nil {
-			return err
-		}
+	return r.Show(offer, func(w io.Writer) {
+		list(w, []offered{offer})
 		fmt.Fprintf(w, "\n%s epoch %d of chain %s with these parameters: %s\n", verb(offer.Decision), offer.Epoch,
 			offer.ChainID, offer.Params)
-		return nil
 	})
 }
 
@@ -176,23 +171,19 @@ func choose(all []offered, epoch, prefix string) (offered, error) {
 }
 
 // list prints the epochs that wait for a decision.
-func list(w io.Writer, all []offered) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "EPOCH\tIT\tCONSENT\tROUNDS\tEPSILON\tNOISE\tUNIT\tRULE\tTRAINER\tPARAMETERS")
-	for _, f := range all {
+func list(w io.Writer, all []offered) {
+	const heading = "EPOCH\tIT\tCONSENT\tROUNDS\tEPSILON\tNOISE\tUNIT\tRULE\tTRAINER\tPARAMETERS"
+	command.Table(w, heading, all, func(f offered) string {
 		decided := string(f.Decision)
 		if f.Decided != nil {
 			decided += " " + f.Decided.Format(time.DateTime) + " UTC"
 		}
 		trainer := fmt.Sprintf("%.12s", command.Plain(f.Trainer))
-		if trainer == "" {
-			trainer = "any"
-		}
+		trainer = cmp.Or(trainer, "any")
 		if !f.External {
 			trainer = "built in"
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%g\t%g\t%.40s\t%s\t%s\t%.12s\n", f.Epoch, f.State, decided, f.Rounds,
+		return fmt.Sprintf("%d\t%s\t%s\t%d\t%g\t%g\t%.40s\t%s\t%s\t%.12s", f.Epoch, f.State, decided, f.Rounds,
 			f.Epsilon, f.Noise, command.Plain(f.Unit), command.Plain(f.Rule), trainer, f.Params)
-	}
-	return t.Flush()
+	})
 }

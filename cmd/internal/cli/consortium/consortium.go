@@ -41,6 +41,7 @@ type agreement struct {
 	Delta    float64    `json:"delta"`
 	Unit     string     `json:"unit"` // of privacy, as params.Params.UnitName names it
 	Inputs   string     `json:"inputs"`
+	Examples int        `json:"examples,omitempty"` // or groups, of each member, for which the training is made
 }
 
 func agreementOf(f *founding.Founding) agreement {
@@ -49,8 +50,14 @@ func agreementOf(f *founding.Founding) agreement {
 		ChainID: p.ChainID, Proposal: fmt.Sprintf("%x", []byte(f.Digest)), Members: p.Members, Deadline: p.Deadline,
 		Preset: p.Params.Preset, Rounds: p.Params.Training.Rounds, Epsilon: p.Params.Privacy.Epsilon,
 		Delta: p.Params.Privacy.Delta, Rule: fmt.Sprintf("%s at f=%d", p.Params.Rule.Name, p.Params.Rule.Byzantine),
-		Unit: p.Params.UnitName(), Inputs: inputsOf(p.Params),
+		Unit: p.Params.UnitName(), Inputs: inputsOf(p.Params), Examples: intended(p.Params.Privacy),
 	}
+}
+
+// intended returns the number of a member's units of privacy for which the training is made, 0 for any number.
+func intended(p params.Privacy) int {
+	n, _ := p.Fits(0)
+	return n
 }
 
 // inputsOf describes the data that every member needs.
@@ -62,7 +69,8 @@ func inputsOf(p params.Params) string {
 	case m.Kind == params.ModelExternal:
 		return "those of worker.trainer"
 	case m.Table != nil:
-		return fmt.Sprintf("a table of %d columns with %d classes in column %q", m.Table.Inputs(), m.Classes, m.Table.Label)
+		return fmt.Sprintf("a table of %d columns with %d classes in column %q", len(m.Table.Columns), m.Classes,
+			m.Table.Label)
 	}
 	return fmt.Sprintf("images of %d classes", m.Classes)
 }
@@ -74,6 +82,9 @@ func (a agreement) text(w io.Writer) {
 	}
 	fmt.Fprintf(w, "chain id  %s\nmembers   %s\ntraining  preset %s: %d rounds, rule %s, %s\ninputs    %s\n", a.ChainID,
 		strings.Join(a.Members, " "), a.Preset, a.Rounds, a.Rule, guarantee, a.Inputs)
+	if a.Examples > 0 {
+		fmt.Fprintf(w, "made for  %d training rows, or groups, a member; the gradient of fewer is shorter\n", a.Examples)
+	}
 	if a.Deadline != nil {
 		suffix := ""
 		if passed(a.Deadline) {

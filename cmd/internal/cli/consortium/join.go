@@ -17,6 +17,7 @@ import (
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/keys"
@@ -37,15 +38,11 @@ func joinCommand() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "join FOLDER",
 		Short: "Make a member's home and its entry for the proposal in FOLDER",
-		Long: "Make a member's home, with new keys, and its entry for the proposal in FOLDER, which the member sends to " +
-			"the others.\n" +
-			"The entry has public keys, proofs of their possession, and the node's id and address: nothing secret. By " +
-			"sending it the\n" +
-			"member agrees to the parameters, which are printed. A second run corrects the entry, as its address, until a " +
-			"share is out;\n" +
-			"it keeps the home and its keys. A home that belongs to another founding, whose chain has not begun in it, joins " +
-			"with --again.\n" +
-			"A run that fails leaves the home as it was.",
+		Long: `Make a member's home, with new keys, and its entry for the proposal in FOLDER, which the member sends to the
+others. The entry has public keys, proofs of their possession, and the node's id and address: nothing secret.
+By sending it the member agrees to the parameters, which are printed. A second run corrects the entry, as its
+address, until a share is out; it keeps the home and its keys. A home that belongs to another founding, whose
+chain has not begun in it, joins with --again. A run that fails leaves the home as it was.`,
 		Example: "  spdl consortium join ./ours --name b --home ./node --address b.example.org:26656 --data ./b.csv",
 		Args:    cobra.ExactArgs(1),
 	}, o.run)
@@ -127,7 +124,7 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 	if passed(f.Proposal.Deadline) {
 		r.Warn("the deadline of the proposal has passed: ask the founder whether the members still found by it")
 	}
-	train, test, err := fit(o.data, f.Proposal.Params)
+	train, test, err := fit(r, o.data, f.Proposal.Params)
 	if err != nil {
 		return err
 	}
@@ -136,13 +133,11 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 		return err
 	}
 	e, err := o.enter(r, f)
+	if err == nil && !made {
+		err = o.correct(r)
+	}
 	if err != nil {
 		return err
-	}
-	if !made {
-		if err := o.correct(r); err != nil {
-			return err
-		}
 	}
 	next := fmt.Sprintf("send the entry to the others; when all entries are in the folder: spdl consortium start %s "+
 		"--home %s", f.Folder, r.HomeText)
@@ -155,20 +150,19 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 		agreement
 		Next string `json:"next"`
 	}{r.HomeText, f.Path(o.name, founding.KindEntry), e.Address, train, test, agreementOf(f), next}
-	return r.Show(joined, func(w io.Writer) error {
+	return r.Show(joined, func(w io.Writer) {
 		fmt.Fprintf(w, "home      %s\nentry     %s\nnode      %s\n", joined.Home, joined.Entry, joined.Node)
 		if joined.Train > 0 {
 			fmt.Fprintf(w, "data      %d examples to train and %d to test, of %s\n", joined.Train, joined.Test, o.data)
 		}
 		joined.text(w)
-		_, err := fmt.Fprintf(w, "next      %s\n", joined.Next)
-		return err
+		fmt.Fprintf(w, "next      %s\n", joined.Next)
 	})
 }
 
-// fit returns the numbers of examples that a home reads itself, 0 for a trainer's. It rejects data that
-// are not what the proposal's model takes, or lack the groups of its unit.
-func fit(data string, p params.Params) (train, test int, err error) {
+// fit returns the numbers of examples that a home reads itself, 0 for a trainer's. It rejects data that are not what
+// the proposal's model takes, or lack the groups of its unit, and warns of columns that it cannot use.
+func fit(r *command.Run, data string, p params.Params) (train, test int, err error) {
 	if data == "" || p.Model.Kind == params.ModelExternal {
 		return 0, 0, nil
 	}
@@ -176,8 +170,15 @@ func fit(data string, p params.Params) (train, test int, err error) {
 	if err == nil {
 		err = home.CheckGroups(data, d.Train, p)
 	}
+	var of table.Fit
+	if err == nil && p.Model.Table != nil {
+		of, err = table.FitOf(data, *p.Model.Table)
+	}
 	if err != nil {
 		return 0, 0, fmt.Errorf("--data: %w", err)
+	}
+	for _, x := range of.Faults {
+		r.Warn(fmt.Sprintf("--data %s: %s", data, x))
 	}
 	return d.Train.Len(), d.Test.Len(), nil
 }
@@ -251,7 +252,7 @@ func (o *joinOptions) correct(r *command.Run) error {
 	if err != nil {
 		return err
 	}
-	values := map[string]string{}
+	values := map[string]string{"moniker": o.name}
 	if o.data != "" {
 		values["worker.data"] = o.data
 	}
@@ -265,7 +266,6 @@ func (o *joinOptions) correct(r *command.Run) error {
 		values["p2p.addr_book_strict"] = strconv.FormatBool(c.P2P.AddrBookStrict)
 		values["p2p.allow_duplicate_ip"] = strconv.FormatBool(c.P2P.AllowDuplicateIP)
 	}
-	values["moniker"] = o.name
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if _, err := home.Set(r.Home, key, values[key]); err != nil {
 			return err

@@ -91,11 +91,10 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 		agreement
 		Next string `json:"next"`
 	}{filepath.Join(folder, founding.ProposalFile), agreementOf(f), next}
-	return r.Show(made, func(w io.Writer) error {
+	return r.Show(made, func(w io.Writer) {
 		fmt.Fprintf(w, "file      %s\n", made.File)
 		made.text(w)
-		_, err := fmt.Fprintf(w, "next      %s\n", made.Next)
-		return err
+		fmt.Fprintf(w, "next      %s\n", made.Next)
 	})
 }
 

@@ -31,13 +31,12 @@ func startCommand() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "start FOLDER",
 		Short: "Take the member's next steps: its share of the seed, its proof, the genesis",
-		Long: "Take the steps that the files in FOLDER allow, and say which file to send and what is missing of whom. " +
-			"Run it again\n" +
-			"when the others' files have come:\n" +
-			"  with all entries  it writes the member's share of the seed, which its entry has committed to\n" +
-			"  with all shares   it writes the member's proof over the seed, a hash of all shares\n" +
-			"  with all proofs   it writes config/genesis.json and prints its hash, which all members compare by telephone\n" +
-			"Files that do not hold are named, with the member. A member that has sent its share cannot change its entry.",
+		Long: `Take the steps that the files in FOLDER allow, and say which file to send and what is missing of whom. Run it
+again when the others' files have come:
+  with all entries  it writes the member's share of the seed, which its entry has committed to
+  with all shares   it writes the member's proof over the seed, a hash of all shares
+  with all proofs   it writes config/genesis.json and prints its hash, which all members compare by telephone
+Files that do not hold are named, with the member. A member that has sent its share cannot change its entry.`,
 		Example: "  spdl consortium start ./ours --home ./node",
 		Args:    cobra.ExactArgs(1),
 	}, runStart)
@@ -171,7 +170,7 @@ func (p *progress) install(r *command.Run, c *config.Config, a home.AppConfig, f
 	return nil
 }
 
-func (p progress) text(w io.Writer) error {
+func (p progress) text(w io.Writer) {
 	for _, file := range p.Wrote {
 		fmt.Fprintf(w, "wrote    %s\n", file)
 	}
@@ -184,6 +183,5 @@ func (p progress) text(w io.Writer) error {
 	if len(p.Relays) > 0 {
 		fmt.Fprintf(w, "relays   %s\n", strings.Join(p.Relays, "\n         "))
 	}
-	_, err := fmt.Fprintf(w, "next     %s\n", p.Next)
-	return err
+	fmt.Fprintf(w, "next     %s\n", p.Next)
 }

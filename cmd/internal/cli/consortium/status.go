@@ -41,13 +41,10 @@ func statusCommand() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "status FOLDER",
 		Short: "Show what is missing of whom, which files do not hold, and whose node answers",
-		Long: "Show what is missing of whom, which files do not hold, and whose node answers at the address of its entry. " +
-			"Each address\n" +
-			"is looked up, connected to, and asked for the proof of its node id. The offsets of the clocks are those that the " +
-			"home's own\n" +
-			"node has measured, where it runs and is connected. A file that does not hold is exit code 1; one that is " +
-			"missing, or a\n" +
-			"node that does not answer, is not.",
+		Long: `Show what is missing of whom, which files do not hold, and whose node answers at the address of its entry.
+Each address is looked up, connected to, and asked for the proof of its node id. The offsets of the clocks are
+those that the home's own node has measured, where it runs and is connected. A file that does not hold is exit
+code 1; one that is missing, or a node that does not answer, is not.`,
 		Example: "  spdl consortium status ./ours --home ./node\n" +
 			"  spdl consortium status ./ours --offline",
 		Args: cobra.ExactArgs(1),
@@ -145,7 +142,7 @@ func (s *standing) reached(failed error, ahead map[string]float64) {
 	}
 }
 
-func (a report) text(w io.Writer) error {
+func (a report) text(w io.Writer) {
 	a.agreement.text(w)
 	if a.Waiting != "" {
 		fmt.Fprintf(w, "waiting   %s\n", a.Waiting)
@@ -156,7 +153,6 @@ func (a report) text(w io.Writer) error {
 			fmt.Fprintf(w, "  %s\n", command.Plain(fault))
 		}
 	}
-	return nil
 }
 
 // line is a member's line: files, and then the node.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,14 +27,11 @@ func Debug() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "debug",
 		Short: "Write a bundle for a helper: state and log, no secrets",
-		Long: "Write a bundle for a helper: versions, configuration, what spdl doctor finds, the node's state and " +
-			"peers, profiles\n" +
-			"if rpc.pprof_laddr is set, and the end of the log. It has no keys, no journal and no data: each file is made " +
-			"for the bundle,\n" +
-			"a text of the configuration is in it only if it is known to be no secret, and private keys, passwords in " +
-			"addresses, and lines\n" +
-			"of the trainer program are removed. The names and addresses of peers are in it. Nothing is sent: look at it " +
-			"first.",
+		Long: `Write a bundle for a helper: versions, configuration, what spdl doctor finds, the node's state and peers,
+profiles if rpc.pprof_laddr is set, and the end of the log. It has no keys, no journal and no data: each file
+is made for the bundle, a text of the configuration is in it only if it is known to be no secret, and private
+keys, passwords in addresses, and lines of the trainer program are removed. The names and addresses of peers
+are in it. Nothing is sent: look at it first.`,
 		Example: "  spdl debug --home ./node --out debug.tar.gz\n" +
 			"  spdl debug --home ./node --log node.log",
 	}, o.run)
@@ -46,9 +44,7 @@ func Debug() *cobra.Command {
 
 func (o *debugOptions) run(r *command.Run, _ []string) (err error) {
 	now := time.Now().UTC()
-	if o.out == "" {
-		o.out = now.Format("spdl-debug-20060102T150405Z.tar.gz")
-	}
+	o.out = cmp.Or(o.out, now.Format("spdl-debug-20060102T150405Z.tar.gz"))
 	if err := r.OneHome(); err != nil {
 		return err
 	}
@@ -82,22 +78,15 @@ func (o *debugOptions) run(r *command.Run, _ []string) (err error) {
 		File  string        `json:"file"`
 		Files []bundle.File `json:"files"`
 	}{o.out, files}
-	return r.Show(made, func(w io.Writer) error {
-		if err := bundle.List(w, files); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(w, "\n%s is written, and nothing is sent. Look at it first: tar -xzOf %s | less\n", o.out,
-			o.out)
-		return err
+	return r.Show(made, func(w io.Writer) {
+		bundle.List(w, files)
+		fmt.Fprintf(w, "\n%s is written, and nothing is sent. Look at it first: tar -xzOf %s | less\n", o.out, o.out)
 	})
 }
 
 // journal returns the end of the log of the unit spdl, "" if systemd has none.
 func journal(r *command.Run) string {
-	lines, err := exec.CommandContext(r.Context, "journalctl", "--unit", "spdl", "--lines", "5000", "--no-pager",
+	lines, _ := exec.CommandContext(r.Context, "journalctl", "--unit", "spdl", "--lines", "5000", "--no-pager",
 		"--quiet").Output()
-	if err != nil {
-		return ""
-	}
 	return string(lines)
 }

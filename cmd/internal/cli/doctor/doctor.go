@@ -3,10 +3,13 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -47,12 +50,6 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// examined are the findings about one of several homes.
-type examined struct {
-	Home     string           `json:"home"`
-	Findings []doctor.Finding `json:"findings"`
-}
-
 // run examines the home, or all homes in its subfolders if it is none.
 func (o *options) run(r *command.Run, _ []string) error {
 	homes := r.Homes()
@@ -60,45 +57,47 @@ func (o *options) run(r *command.Run, _ []string) error {
 		return command.Usage(fmt.Errorf("--node is for one home, and %s holds %d: name one of them with --home", r.HomeText,
 			len(homes)))
 	}
-	all := make([]examined, len(homes))
-	worst := doctor.OK
+	all, errs := make([]doctor.Examined, len(homes)), make([]error, len(homes))
+	var wg sync.WaitGroup
 	for i, dir := range homes {
-		h, err := o.look(r, dir)
-		if err != nil {
-			return err
-		}
-		all[i] = examined{dir, doctor.Examine(r.Context, h)}
-		if doctor.Worst(all[i].Findings) == doctor.Fail {
-			worst = doctor.Fail
-		}
+		wg.Go(func() {
+			h, err := o.look(r, dir)
+			if errs[i] = err; err == nil {
+				all[i] = doctor.Examined{Dir: dir, Findings: doctor.Examine(r.Context, h), Home: h}
+			}
+		})
+	}
+	wg.Wait()
+	if err := cmp.Or(errs...); err != nil {
+		return err
+	}
+	if len(all) > 1 {
+		all = append(all, doctor.Examined{Dir: r.Home, Findings: []doctor.Finding{doctor.Net(r.Context, all)}})
 	}
 	var shown any = all
 	if len(all) == 1 {
 		shown = all[0].Findings
 	}
-	if err := r.Show(shown, func(w io.Writer) error { return sections(w, all) }); err != nil {
+	if err := r.Show(shown, func(w io.Writer) { sections(w, all) }); err != nil {
 		return err
 	}
-	if worst == doctor.Fail {
+	if slices.ContainsFunc(all, func(e doctor.Examined) bool { return doctor.Failed(e.Findings) }) {
 		return errFound
 	}
 	return nil
 }
 
 // sections prints the findings, of several homes beneath the name of each.
-func sections(w io.Writer, all []examined) error {
+func sections(w io.Writer, all []doctor.Examined) {
 	for i, one := range all {
 		if len(all) > 1 {
 			if i > 0 {
 				fmt.Fprintln(w)
 			}
-			fmt.Fprintf(w, "%s\n", command.Plain(one.Home))
+			fmt.Fprintln(w, command.Plain(one.Dir))
 		}
-		if err := text(w, one.Findings); err != nil {
-			return err
-		}
+		text(w, one.Findings)
 	}
-	return nil
 }
 
 // look reads a home and finds its node.
@@ -119,12 +118,11 @@ func (o *options) look(r *command.Run, dir string) (*doctor.Home, error) {
 }
 
 // text prints the findings.
-func text(w io.Writer, findings []doctor.Finding) error {
+func text(w io.Writer, findings []doctor.Finding) {
 	for _, f := range findings {
 		fmt.Fprintf(w, "%-4s  %-17s  %s\n", f.Level, f.Check, command.Plain(f.Found))
 		if f.Remedy != "" {
 			fmt.Fprintf(w, "%25s  remedy: %s\n", "", command.Plain(f.Remedy))
 		}
 	}
-	return nil
 }

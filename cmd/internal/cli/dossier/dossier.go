@@ -227,8 +227,7 @@ func (o *options) readSheets() ([]sheet.Sheet, error) {
 	return all, nil
 }
 
-func (m made) text(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s: %d bytes, %d rounds, %d sentences proven and %d declared\nspdl verify dossier %s "+
+func (m made) text(w io.Writer) {
+	fmt.Fprintf(w, "%s: %d bytes, %d rounds, %d sentences proven and %d declared\nspdl verify dossier %s "+
 		"--trust-height %d --trust-hash %s\n", m.File, m.Bytes, m.Rounds, m.Proven, m.Declared, m.File, m.Height, m.Header)
-	return err
 }

@@ -20,7 +20,7 @@ func show(r *command.Run, dir string, chosen []experiment.Experiment) error {
 		}
 		all = append(all, s)
 	}
-	return r.Show(all, func(out io.Writer) error {
+	return r.Show(all, func(out io.Writer) {
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		for _, s := range all {
 			fmt.Fprintf(w, "%s\n", s.Title)
@@ -33,6 +33,6 @@ func show(r *command.Run, dir string, chosen []experiment.Experiment) error {
 				fmt.Fprintln(w, strings.Join(row, "\t"))
 			}
 		}
-		return w.Flush()
+		_ = w.Flush()
 	})
 }

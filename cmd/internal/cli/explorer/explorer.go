@@ -29,10 +29,9 @@ func Command() *cobra.Command {
 	cmd := command.Service(command.New(&cobra.Command{
 		Use:   "explorer",
 		Short: "Serve web pages, and JSON under /v1, about the training",
-		Long: "Serve web pages, and JSON under /v1, about the training of any node. It needs no home and no key, and " +
-			"only reads.\n" +
-			"With --eval it measures models on the data or by the trainer of --home, --data or --trainer.\n" +
-			"A node serves the same by itself with explorer.enabled = true in app.toml.",
+		Long: `Serve web pages, and JSON under /v1, about the training of any node. It needs no home and no key, and only
+reads. With --eval it measures models on the data or by the trainer of --home, --data or --trainer. A node
+serves the same by itself with explorer.enabled = true in app.toml.`,
 		Example: "  spdl explorer --eval --home ./node\n" +
 			"  spdl explorer --node tcp://127.0.0.1:26657 --laddr 127.0.0.1:9000",
 	}, o.run))
@@ -40,6 +39,8 @@ func Command() *cobra.Command {
 	command.NodeFlag(cmd, &o.node)
 	command.Flag(cmd, &pages.Laddr, "laddr", pages.Laddr, "address to listen on")
 	command.Flag(cmd, &pages.Eval, "eval", false, "measure accuracy and loss of the model after every round")
+	command.Flag(cmd, &pages.Gain, "gain", false, "have a page with what one gains by the model on the rows of the home "+
+		"or --data, which are private: for loopback and private addresses alone")
 	o.models.Flags(cmd)
 	command.Flag(cmd, &o.hosts, "hosts", nil, "host names in requests that it accepts, beside addresses and localhost")
 	command.Flag(cmd, &api.Rate, "rate", api.Rate, "requests a second of one client")

@@ -58,14 +58,13 @@ func runValidate(r *command.Run, args []string) error {
 	if err != nil {
 		v.Error = err.Error()
 	}
-	printed := r.Show(v, func(w io.Writer) error {
+	printed := r.Show(v, func(w io.Writer) {
 		for _, warning := range v.Warnings {
 			fmt.Fprintln(w, "warning:", warning)
 		}
 		if v.Valid {
 			fmt.Fprintln(w, v.File, "is valid")
 		}
-		return nil
 	})
 	if err != nil {
 		err = fmt.Errorf("%s: %w", v.File, err)

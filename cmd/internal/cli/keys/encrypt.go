@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -18,29 +19,21 @@ type changed struct {
 	Next  string   `json:"next"`
 }
 
-func (c changed) text(w io.Writer) error {
-	files := strings.Join(c.Files, "\n       ")
-	if files == "" {
-		files = "none: all are so already"
-	}
-	_, err := fmt.Fprintf(w, "home   %s\nfiles  %s\nnext   %s\n", c.Home, files, c.Next)
-	return err
+func (c changed) text(w io.Writer) {
+	files := cmp.Or(strings.Join(c.Files, "\n       "), "none: all are so already")
+	fmt.Fprintf(w, "home   %s\nfiles  %s\nnext   %s\n", c.Home, files, c.Next)
 }
 
 func keysEncrypt() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "encrypt",
 		Short: "Encrypt the home's key files with one passphrase",
-		Long: "Encrypt the home's key files with one passphrase: of the participant or worker group, the validator and " +
-			"the node, with the\n" +
-			"next and former keys of rotations. They keep their names, and are age files of config/identity.age, which " +
-			"the passphrase\n" +
-			"opens (age -d -i config/identity.age FILE reads one as well). A run that was cut off goes on when it is asked " +
-			"for again.\n" +
-			"The plain files are replaced, not overwritten: a file system, an SSD or a snapshot may keep their old blocks. " +
-			"Where that\n" +
-			"matters, make the home with spdl init --encrypt, or rotate the keys afterwards. A lost passphrase is lost with " +
-			"its keys.",
+		Long: `Encrypt the home's key files with one passphrase: of the participant or worker group, the validator and the
+node, with the next and former keys of rotations. They keep their names, and are age files of
+config/identity.age, which the passphrase opens (age -d -i config/identity.age FILE reads one as well). A run
+that was cut off goes on when it is asked for again. The plain files are replaced, not overwritten: a file
+system, an SSD or a snapshot may keep their old blocks. Where that matters, make the home with spdl init
+--encrypt, or rotate the keys afterwards. A lost passphrase is lost with its keys.`,
 		Example: "  spdl keys encrypt --home ./node",
 	}, func(r *command.Run, _ []string) error {
 		c, a, err := r.LoadHome()
@@ -93,10 +86,9 @@ func keysPasswd() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "passwd",
 		Short: "Change the passphrase of the home's encrypted keys",
-		Long: "Change the passphrase of the home's encrypted keys. It encrypts config/identity.age again and leaves the " +
-			"key files as they\n" +
-			"are: an old copy of that file is still opened by the old passphrase, so if that became known, rotate the keys " +
-			"(spdl tx rotate).",
+		Long: `Change the passphrase of the home's encrypted keys. It encrypts config/identity.age again and leaves the key
+files as they are: an old copy of that file is still opened by the old passphrase, so if that became known,
+rotate the keys (spdl tx rotate).`,
 		Example: "  spdl keys passwd --home ./node",
 	}, func(r *command.Run, _ []string) error {
 		store := r.Keystore()

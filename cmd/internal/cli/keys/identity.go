@@ -113,8 +113,7 @@ func (o IdentityOptions) nodes(c *config.Config, s *home.Keystore) ([]string, er
 	return []string{string(key.ID())}, nil
 }
 
-// NodeIDs returns the ids of a comma-separated list, sorted and without duplicates, as they are
-// registered.
+// NodeIDs returns the ids of a comma-separated list, sorted and without duplicates, as they are registered.
 func NodeIDs(list string) (ids []string) {
 	for id := range strings.SplitSeq(list, ",") {
 		ids = append(ids, strings.ToLower(strings.TrimSpace(id)))
@@ -125,18 +124,12 @@ func NodeIDs(list string) (ids []string) {
 
 // address returns the node's address in config.toml, or "" if other nodes cannot reach its host.
 func address(c *config.Config, s *home.Keystore) (string, error) {
-	at := c.P2P.ExternalAddress
-	if at == "" {
-		at = c.P2P.ListenAddress
-	}
-	if at = strings.TrimPrefix(at, "tcp://"); at == "" { // it dials alone
-		return "", nil
-	}
+	at := configured(c)
 	host, _, err := net.SplitHostPort(at)
-	if err != nil {
+	if at != "" && err != nil {
 		return "", fmt.Errorf("config.toml: p2p address %q: %w", at, err)
 	}
-	if ip := net.ParseIP(host); host == "" || host == "localhost" || ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
+	if unreachable(host) != "" { // also if it dials alone
 		return "", nil
 	}
 	key, err := s.LoadNodeKey(c.NodeKeyFile())
@@ -144,4 +137,29 @@ func address(c *config.Config, s *home.Keystore) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%s@%s", key.ID(), at), nil
+}
+
+// configured returns the address at which config.toml says that others reach the node, "" if it dials alone.
+func configured(c *config.Config) string {
+	return strings.TrimPrefix(cmp.Or(c.P2P.ExternalAddress, c.P2P.ListenAddress), "tcp://")
+}
+
+// unreachable says what keeps other nodes from reaching a host, "" if nothing does.
+func unreachable(host string) string {
+	switch ip := net.ParseIP(host); {
+	case host == "localhost" || ip != nil && ip.IsLoopback():
+		return "a loopback address"
+	case host == "" || ip != nil && ip.IsUnspecified():
+		return "an unspecified address"
+	}
+	return ""
+}
+
+// NoAddress says why the address of config.toml is not registered.
+func NoAddress(c *config.Config) string {
+	at := configured(c)
+	if host, _, _ := net.SplitHostPort(at); at != "" {
+		return fmt.Sprintf("the home's, %s, is %s, which other nodes cannot reach", at, unreachable(host))
+	}
+	return "the home's node listens nowhere"
 }

@@ -1,5 +1,4 @@
-// Package keys has the commands for a participant's keys, and the identity of a home for other
-// commands.
+// Package keys has the commands for a participant's keys, and the identity of a home for other commands.
 package keys
 
 import (
@@ -70,7 +69,7 @@ func shown(r *command.Run, key string, c *config.Config, a home.AppConfig) (file
 	return a.Worker.Signer, p.PublicKeys, err
 }
 
-func (k publicKeys) text(w io.Writer) error {
+func (k publicKeys) text(w io.Writer) {
 	fmt.Fprintf(w, "file            %s\nparticipant id  %s, unless the signing key was rotated\n", k.File, k.Participant)
 	line := func(name string, key publicKey) { fmt.Fprintf(w, "%-16s%s  %s\n", name, key.Hex, key.Base64) }
 	line("signing key", k.Signing)
@@ -81,7 +80,6 @@ func (k publicKeys) text(w io.Writer) error {
 	if k.NodeID != "" {
 		fmt.Fprintf(w, "node id         %s\n", k.NodeID)
 	}
-	return nil
 }
 
 func keysShow() *cobra.Command {

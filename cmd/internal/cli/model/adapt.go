@@ -10,6 +10,7 @@ import (
 	"github.com/spdl/spdl/app/model/adapt"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/gain"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
@@ -54,7 +55,7 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
-	g, err := GainOf(o.data, f.Card.Model, f.Parameters, 0)
+	g, err := gain.Of(o.data, f.Card.Model, f.Parameters, 0)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,10 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 		}
 		said += fmt.Sprintf("\nwritten       %s, the model %s; %s", o.out, best.Name, modelfile.Private)
 	}
-	return r.Show(g, func(w io.Writer) error { return errors.Join(g.Text(w), command.Line(said)(w)) })
+	return r.Show(g, func(w io.Writer) {
+		g.Text(w)
+		fmt.Fprintln(w, said)
+	})
 }
 
 // readLogistic reads an exported model of a table of two classes, and checks that rows of one's own are named.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker/trainer"
@@ -26,6 +24,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/query"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 	"github.com/spdl/spdl/cmd/internal/modelfile/fetch"
+	"github.com/spdl/spdl/cmd/spdl/templates"
 )
 
 // Commands returns the group of commands.
@@ -70,7 +69,8 @@ type exportOptions struct {
 
 // modelFlags declares the options of models that are measured without a home.
 func modelFlags(cmd *cobra.Command, o *command.Models) {
-	command.Flag(cmd, &o.Data, "data", "", "folder of IDX files, or CSV file, to measure on (default: the embedded MNIST)")
+	command.Flag(cmd, &o.Data, "data", "", "folder of IDX files, or CSV file, to measure on (default: worker.data of "+
+		"a named --home, else the embedded MNIST)")
 	command.Flag(cmd, &o.Trainer, "trainer", "", "program, with arguments, that measures an external model, as "+
 		"\"python3 train.py\"")
 }
@@ -143,12 +143,16 @@ func (o *exportOptions) run(r *command.Run, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if templates.HasConstants(f.Card.Model) {
+		r.Warn("the tensors are what training added to " + templates.WeightsFile + " of the study: merge the file with it " +
+			"before you load it, python3 -m spdl_trainer merge")
+	}
 	if o.eval {
 		m, err := measure(ctx, r, f, o.models)
 		if err != nil {
 			return err
 		}
-		f.Measured(m.Accuracy, m.Tested)
+		f.Measured(m.Accuracy, m.claim())
 	}
 	data, err := f.Encode(o.format)
 	if err != nil {
@@ -158,10 +162,7 @@ func (o *exportOptions) run(r *command.Run, _ []string) error {
 		_, err := r.Out.Write(data)
 		return err
 	}
-	out := o.out
-	if out == "" {
-		out = fmt.Sprintf("model-%d-%d.%s", f.Card.Epoch, f.Card.Round, o.format)
-	}
+	out := cmp.Or(o.out, fmt.Sprintf("model-%d-%d.%s", f.Card.Epoch, f.Card.Round, o.format))
 	if err := command.WriteOut(out, data); err != nil {
 		return err
 	}
@@ -169,57 +170,48 @@ func (o *exportOptions) run(r *command.Run, _ []string) error {
 		File  string               `json:"file"`
 		Bytes int                  `json:"bytes"`
 		Card  modelfile.CardReport `json:"card"`
-	}{out, len(data), modelfile.CardReport{Card: f.Card}}, func(w io.Writer) error {
+	}{out, len(data), modelfile.CardReport{Card: f.Card}}, func(w io.Writer) {
 		fmt.Fprintf(w, "file          %s, %d bytes\n", out, len(data))
-		return f.Card.Text(w)
+		f.Card.Text(w)
 	})
 }
 
 // measurement is a model's result on a test set.
 type measurement struct {
-	Accuracy float64           `json:"accuracy"`
-	Tested   string            `json:"tested"`             // the test set
-	Quality  *evaluate.Quality `json:"quality"`            // null unless two classes are measured
-	Positive string            `json:"positive,omitempty"` // the class of Quality's positive examples
-	Majority float64           `json:"majority,omitempty"` // accuracy of always guessing the most frequent class
-	Warnings []string          `json:"warnings,omitempty"`
+	Accuracy float64 `json:"accuracy"`
+	Tested   string  `json:"tested"` // the test set
+	*evaluate.Measures
 }
 
 func (m measurement) text(w io.Writer) {
 	fmt.Fprintf(w, "accuracy      %.4f, error %.4f\n", m.Accuracy, 1-m.Accuracy)
-	if q := m.Quality; q != nil {
-		fmt.Fprintf(w, "AUC           %.4f, Brier score %.4f, calibration error %.4f; positive is %s\n", q.AUC, q.Brier,
-			q.ECE, command.Plain(m.Positive))
-	}
-	if m.Majority > 0 {
-		fmt.Fprintf(w, "guessing      accuracy %.4f by the most frequent class", m.Majority)
+	if m.Measures != nil {
+		fmt.Fprintf(w, "beside        %s\n", m.Measures)
 		if q := m.Quality; q != nil {
-			fmt.Fprintf(w, ", Brier score %.4f by the rate, %.4f; mean probability %.4f", q.Rate*(1-q.Rate), q.Rate, q.Mean)
+			fmt.Fprintf(w, "calibration   error %.4f; mean probability of %s %.4f, rate %.4f\n", q.ECE, m.Positive,
+				q.Mean, q.Rate)
 		}
-		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "tested        %s\n", m.Tested)
-	for _, warning := range m.Warnings {
+	for _, warning := range m.warnings() {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
 }
 
-// farMean is the distance of the mean probability from the rate above which a model gets a warning.
-const farMean = 0.1
+func (m measurement) warnings() []string {
+	if m.Measures == nil {
+		return nil
+	}
+	return m.Warnings
+}
 
-// judge adds what guessing gives, and the warnings.
-func (m *measurement) judge(e model.Eval, name func(class int) string) {
-	m.Majority = e.Majority()
-	labels, guesses := e.Counts()
-	for class, n := range labels {
-		if n > 0 && guesses[class] == 0 {
-			m.Warnings = append(m.Warnings, fmt.Sprintf("%s is never predicted", command.Plain(name(class))))
-		}
+// claim returns what the card says of the test set, and of what stands beside the accuracy.
+func (m measurement) claim() string {
+	claim := m.Tested
+	if m.Measures != nil {
+		claim += "; " + m.String()
 	}
-	if q := m.Quality; q != nil && math.Abs(q.Mean-q.Rate) > farMean {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("the mean probability %.3f is more than %v from the rate %.3f: the "+
-			"probabilities say nothing as they are", q.Mean, farMean, q.Rate))
-	}
+	return strings.Join(append([]string{claim}, m.warnings()...), "; warning: ")
 }
 
 // measure measures a model on the test set of --data, or on the embedded test set. The trainer of
@@ -227,6 +219,13 @@ func (m *measurement) judge(e model.Eval, name func(class int) string) {
 func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (m measurement, err error) {
 	if f.Card.Model.Kind == params.ModelExternal {
 		return ask(ctx, r, f, o)
+	}
+	if o.Data == "" && r.Named {
+		_, a, err := r.LoadHome()
+		if err != nil {
+			return m, err
+		}
+		o.Data = a.Worker.Data
 	}
 	test, err := home.LoadTest(o.Data, f.Card.Model)
 	if err != nil {
@@ -241,16 +240,7 @@ func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.M
 		return m, err
 	}
 	m.Accuracy, m.Tested = measured.Accuracy, cmp.Or(o.Data, "MNIST")+", "+strconv.Itoa(test.Len())+" test examples"
-	name := func(class int) string {
-		if t := f.Card.Model.Table; t != nil {
-			return t.Classes[class]
-		}
-		return fmt.Sprintf("class %d", class)
-	}
-	if q, err := e.Quality(f.Parameters); err == nil {
-		m.Quality, m.Positive = &q, name(1)
-	}
-	m.judge(measured, name)
+	m.Measures = evaluate.Judge(measured, f.Card.Model)
 	return m, nil
 }
 
@@ -299,9 +289,8 @@ func modelEval() *cobra.Command {
 			File string `json:"file"`
 			measurement
 			Claimed *float64 `json:"claimed"` // by the card
-		}{args[0], m, f.Card.Accuracy}, func(w io.Writer) error {
+		}{args[0], m, f.Card.Accuracy}, func(w io.Writer) {
 			m.text(w)
-			return nil
 		})
 	})
 	modelFlags(cmd, &o)

@@ -35,10 +35,10 @@ func TestMeasureTwoClasses(t *testing.T) {
 	require.Equal(t, 1., got.Accuracy)
 	var text strings.Builder
 	got.text(&text)
-	require.Contains(t, text.String(), "AUC           1.0000, Brier score 0.0")
-	require.Contains(t, text.String(), "positive is malignant\n")
+	require.Contains(t, text.String(), "AUC 1.0000, Brier score 0.0")
+	require.Contains(t, text.String(), "; mean probability of diagnosis=malignant 0.")
 	require.InDelta(t, got.Quality.Rate, 1-got.Majority, 0.2)
-	require.Contains(t, text.String(), "guessing      accuracy 0.5")
+	require.Contains(t, text.String(), "beside        guessing ")
 	require.NotContains(t, text.String(), "warning")
 
 	// A model that always says benign, with the probability 0.12, and the rate near a half.
@@ -48,8 +48,10 @@ func TestMeasureTwoClasses(t *testing.T) {
 	require.Len(t, got.Warnings, 2)
 	text.Reset()
 	got.text(&text)
-	require.Contains(t, text.String(), "warning: malignant is never predicted\nwarning: the mean probability 0.119 is "+
-		"more than 0.1 from the rate 0.")
+	require.Contains(t, text.String(), "warning: diagnosis=malignant is never predicted: ")
+	require.Contains(t, text.String(), "warning: the mean probability of diagnosis=malignant is 0.119 and its rate 0.")
+	require.Contains(t, got.claim(), "; recall of diagnosis=benign, 1.0000 of ")
+	require.Contains(t, got.claim(), "; warning: diagnosis=malignant is never predicted: ")
 
 	f.Card.Model.Table.Classes = []string{"benign", "malignant", "unknown"}
 	f.Card.Model.Classes, f.Parameters = 3, make([]float64, 6)

@@ -17,8 +17,7 @@ import (
 const notTaken = "a restored journal or priv_validator_state.json is older than what the node has signed since, and " +
 	"the node would sign twice"
 
-// passphraseHelp is the help of the flag for a backup's passphrase, which need not be that of the
-// home's keys.
+// passphraseHelp is the help of the flag for a backup's passphrase, which need not be that of the home's keys.
 const passphraseHelp = "file descriptor with the passphrase of the backup, one line (default: ask at the terminal)"
 
 type restoreOptions struct{ passphrase command.Passphrase }
@@ -73,10 +72,9 @@ func (o *backupOptions) run(r *command.Run, _ []string) error {
 		NotTaken string   `json:"not_taken"`
 		Why      string   `json:"why"`
 	}{o.out, names, c.DBDir(), notTaken}
-	return r.Show(made, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "file       %s\nfiles      %s\nnot taken  %s: %s\n", made.File,
+	return r.Show(made, func(w io.Writer) {
+		fmt.Fprintf(w, "file       %s\nfiles      %s\nnot taken  %s: %s\n", made.File,
 			strings.Join(names, "\n           "), made.NotTaken, made.Why)
-		return err
 	})
 }
 
@@ -86,10 +84,9 @@ func Restore() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a home of a backup; rejects a home that has data",
-		Long: "Make a home of a backup, with --home DIR. Nothing is overwritten, and a home with a data folder is " +
-			"rejected. First\n" +
-			"make sure that the host whose keys these are is off for good: two nodes with the same keys sign twice.\n" +
-			"The validator of the new home signs nothing until the chain has decided two blocks without it (spdl doctor).",
+		Long: `Make a home of a backup, with --home DIR. Nothing is overwritten, and a home with a data folder is rejected.
+First make sure that the host whose keys these are is off for good: two nodes with the same keys sign twice.
+The validator of the new home signs nothing until the chain has decided two blocks without it (spdl doctor).`,
 		Example: "  spdl restore node.age --home ./node",
 		Args:    cobra.ExactArgs(1),
 	}, o.run)
@@ -119,8 +116,7 @@ func (o *restoreOptions) run(r *command.Run, args []string) error {
 		Files []string `json:"files"`
 		Next  string   `json:"next"`
 	}{r.HomeText, names, next}
-	return r.Show(made, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "home   %s\nfiles  %s\nnext   %s\n", made.Home, strings.Join(names, "\n       "), made.Next)
-		return err
+	return r.Show(made, func(w io.Writer) {
+		fmt.Fprintf(w, "home   %s\nfiles  %s\nnext   %s\n", made.Home, strings.Join(names, "\n       "), made.Next)
 	})
 }

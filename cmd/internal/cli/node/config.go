@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -35,11 +36,10 @@ func configGet() *cobra.Command {
 		}
 		all := home.Settings(c, a)
 		if len(args) == 0 {
-			return r.Show(all, func(w io.Writer) error {
+			return r.Show(all, func(w io.Writer) {
 				for _, s := range all {
 					fmt.Fprintf(w, "%s = %v\n", s.Key, s)
 				}
-				return nil
 			})
 		}
 		s, err := home.Find(all, args[0])
@@ -55,10 +55,9 @@ func configSet() *cobra.Command {
 	return command.New(&cobra.Command{
 		Use:   "set KEY VALUE [KEY VALUE ...]",
 		Short: "Change keys in config.toml and app.toml; comments and order stay",
-		Long: "Change keys in config.toml and app.toml; comments and order stay. The files are written only if a node " +
-			"would start with\n" +
-			"all new values. A list is given with commas, as a,b, or as a JSON array. A node that runs takes most keys at its " +
-			"next start.",
+		Long: `Change keys in config.toml and app.toml; comments and order stay. The files are written only if a node would
+start with all new values. A list is given with commas, as a,b, or as a JSON array. A node that runs takes
+most keys at its next start.`,
 		Example: "  spdl config set worker.data /srv/patients.csv\n" +
 			"  spdl config set explorer.enabled true --home ./node",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -69,15 +68,21 @@ func configSet() *cobra.Command {
 		},
 		ValidArgs: settingNames(),
 	}, func(r *command.Run, args []string) error {
+		was := map[string]string{}
+		if c, a, err := r.LoadHome(); err == nil {
+			for _, s := range home.Settings(c, a) {
+				was[s.Key] = fmt.Sprintf(" (it was %s)", cmp.Or(s.String(), "empty"))
+			}
+		}
 		set, err := home.Set(r.Home, args...)
 		if err != nil {
 			return asUsage(err)
 		}
-		return r.Show(set, func(w io.Writer) error {
+		return r.Show(set, func(w io.Writer) {
 			for _, s := range set {
-				fmt.Fprintf(w, "%s = %v in %s\n", s.Key, s, s.File)
+				fmt.Fprintf(w, "%s = %v in %s%s\n", s.Key, s, s.File, was[s.Key])
 			}
-			return nil
+			fmt.Fprintln(w, "a node that runs takes it at its next start")
 		})
 	})
 }

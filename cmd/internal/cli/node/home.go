@@ -105,9 +105,8 @@ func Version() *cobra.Command {
 				App      uint64 `json:"app_version"`
 				CometBFT string `json:"cometbft"`
 			}{version.Version, app.Version, version.CometBFT()}
-			return r.Show(v, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "spdl %s, state machine %d, CometBFT %s\n", v.Version, v.App, v.CometBFT)
-				return err
+			return r.Show(v, func(w io.Writer) {
+				fmt.Fprintf(w, "spdl %s, state machine %d, CometBFT %s\n", v.Version, v.App, v.CometBFT)
 			})
 		})
 }

@@ -3,6 +3,7 @@
 package node
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -92,11 +93,10 @@ func (o *initOptions) initRelay(r *command.Run, c *config.Config) error {
 		NodeID string `json:"node_id"`
 		Relay  string `json:"relay"`
 	}{made.Dir, string(made.NodeID), fmt.Sprintf("%s@%s", made.NodeID, c.P2P.ExternalAddress)}
-	return r.Show(out, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "home      %s\nnode id   %s\nrelay     %s\nnext      members name it: spdl consortium join "+
+	return r.Show(out, func(w io.Writer) {
+		fmt.Fprintf(w, "home      %s\nnode id   %s\nrelay     %s\nnext      members name it: spdl consortium join "+
 			"--relays, or p2p.relays of app.toml; put the chain's genesis.json into config/, and the other relays into "+
 			"p2p.relays here; then spdl start --home %s\n", out.Home, out.NodeID, out.Relay, out.Home)
-		return err
 	})
 }
 
@@ -122,9 +122,7 @@ func (o *initOptions) run(r *command.Run, args []string) error {
 	seed := make([]byte, 32)
 	rand.Read(seed) // never fails (crypto/rand)
 	chainID := o.chainID
-	if chainID == "" {
-		chainID = fmt.Sprintf("spdl-%x", seed[:4])
-	}
+	chainID = cmp.Or(chainID, fmt.Sprintf("spdl-%x", seed[:4]))
 	if err := command.CheckChainID(chainID); err != nil {
 		return err
 	}
@@ -148,10 +146,9 @@ func (o *initOptions) run(r *command.Run, args []string) error {
 		ConsensusKey   []byte `json:"consensus_key"`
 		ParticipantKey []byte `json:"participant_key"`
 	}{made.Dir, chainID, string(made.NodeID), made.Public.ConsensusKey, made.Public.PubKey}
-	return r.Show(out, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "home      %s\nnode id   %s\nchain id  %s\nnext      spdl start begins the chain of this "+
+	return r.Show(out, func(w io.Writer) {
+		fmt.Fprintf(w, "home      %s\nnode id   %s\nchain id  %s\nnext      spdl start begins the chain of this "+
 			"node alone; to join another, put its genesis.json into config/, and the chain id above does not matter\n",
 			out.Home, out.NodeID, out.ChainID)
-		return err
 	})
 }

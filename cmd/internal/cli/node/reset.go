@@ -22,19 +22,14 @@ type loss struct {
 // lossOf returns the loss of a home. The validator's record of its last signature is reset with the
 // blocks, so it counts as removed.
 func lossOf(c *config.Config, a home.AppConfig) loss {
-	if a.IsRelay() {
-		return loss{
-			Removed: []string{c.DBDir() + " (blocks, state, snapshots)"},
-			Kept:    []string{c.NodeKeyFile(), c.GenesisFile(), "config.toml and app.toml"},
-		}
+	l := loss{Removed: []string{c.DBDir() + " (blocks, state, snapshots)"},
+		Kept: []string{c.NodeKeyFile(), c.GenesisFile(), "config.toml and app.toml"}}
+	if !a.IsRelay() {
+		l.Removed = append(l.Removed, c.PrivValidatorStateFile()+" (what the validator signed last)",
+			home.InHome(c, a.Worker.Journal)+" (the worker's journal)")
+		l.Kept = append([]string{c.PrivValidatorKeyFile(), home.InHome(c, a.Worker.KeyFile)}, l.Kept...)
 	}
-	return loss{
-		Removed: []string{c.DBDir() + " (blocks, state, snapshots)", c.PrivValidatorStateFile() +
-			" (what the validator signed last)",
-			home.InHome(c, a.Worker.Journal) + " (the worker's journal)"},
-		Kept: []string{c.PrivValidatorKeyFile(), c.NodeKeyFile(), home.InHome(c, a.Worker.KeyFile), c.GenesisFile(),
-			"config.toml and app.toml"},
-	}
+	return l
 }
 
 // stateLossOf returns the loss of a home whose chain goes on: what other nodes have too.
@@ -55,10 +50,9 @@ func stateLossOf(c *config.Config, a home.AppConfig) loss {
 	return l
 }
 
-func (l loss) text(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "removed  %s\nkept     %s\n", strings.Join(l.Removed, "\n         "),
+func (l loss) text(w io.Writer) {
+	fmt.Fprintf(w, "removed  %s\nkept     %s\n", strings.Join(l.Removed, "\n         "),
 		strings.Join(l.Kept, "\n         "))
-	return err
 }
 
 // Reset returns the command unsafe-reset-all, named as CometBFT's.
@@ -67,15 +61,11 @@ func Reset() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "unsafe-reset-all",
 		Short: "Remove blocks, state and journal; keys stay",
-		Long: "Remove all blocks, the state and the worker's journal; keys and configuration stay. Without --yes " +
-			"nothing is\n" +
-			"removed, and the files are named.\n" +
-			"Unsafe: on a chain that goes on, the validator may sign twice and the worker may send a second gradient " +
-			"for a round;\n" +
-			"spdl reset-state is for such a chain.\n" +
-			"A new chain of the same keys needs another chain id: otherwise a gradient of the old chain convicts its " +
-			"participant.\n" +
-			"Restoring a node does not need it: a home with the old keys and without data/ catches up by itself.",
+		Long: `Remove all blocks, the state and the worker's journal; keys and configuration stay. Without --yes nothing is
+removed, and the files are named. Unsafe: on a chain that goes on, the validator may sign twice and the worker
+may send a second gradient for a round; spdl reset-state is for such a chain. A new chain of the same keys
+needs another chain id: otherwise a gradient of the old chain convicts its participant. Restoring a node does
+not need it: a home with the old keys and without data/ catches up by itself.`,
 		Example: "  spdl unsafe-reset-all --home ./node\n" +
 			"  spdl unsafe-reset-all --home ./node --yes",
 	}, func(r *command.Run, _ []string) error { return reset(r, yes) })
@@ -89,13 +79,11 @@ func ResetState() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "reset-state",
 		Short: "Remove blocks and state; keep what the home has signed",
-		Long: "Remove the databases and the write-ahead log of a stopped node, as of a home whose databases are damaged. " +
-			"Without\n" +
-			"--yes nothing is removed, and the files are named.\n" +
-			"The validator's last signature, the worker's journal, keys and configuration stay, so neither signs twice. " +
-			"The node\n" +
-			"then syncs from its peers. A chain whose blocks no other node has cannot go on after it, so a chain with one\n" +
-			"validator needs --last-copy too.",
+		Long: `Remove the databases and the write-ahead log of a stopped node, as of a home whose databases are damaged.
+Without --yes nothing is removed, and the files are named.
+The validator's last signature, the worker's journal, keys and configuration stay, so neither signs twice. The node
+then syncs from its peers. A chain whose blocks no other node has cannot go on after it, so a chain with one
+validator needs --last-copy too.`,
 		Example: "  spdl reset-state --home ./node\n" +
 			"  spdl reset-state --home ./node --yes",
 	}, func(r *command.Run, _ []string) error { return resetState(r, yes, lastCopy) })
@@ -136,8 +124,7 @@ func reset(r *command.Run, yes bool) error {
 		func() error { return home.Reset(c, a) })
 }
 
-// cause runs a reset and prints the loss. Without yes it returns a usage error with the loss and with
-// what to consider.
+// cause runs a reset and prints the loss. Without yes it returns a usage error with the loss and with what to consider.
 func (l loss) cause(r *command.Run, yes bool, consider string, reset func() error) error {
 	if !yes {
 		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. %s", strings.Join(l.Removed, ", "),

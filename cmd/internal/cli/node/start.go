@@ -2,7 +2,6 @@ package node
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"runtime/debug"
 
@@ -46,16 +45,9 @@ const collect = 50
 
 // run runs the node of the home until the command is interrupted, or the node ends.
 func run(r *command.Run, logs command.LogFlags, h node.Hooks) error {
-	if err := logs.Check(); err != nil {
-		return err
-	}
-	c, a, err := r.LoadHome()
+	c, a, logger, err := logs.Begin(r, "error")
 	if err != nil {
 		return err
-	}
-	logger, err := logs.Logger(r, c, "error")
-	if err != nil {
-		return fmt.Errorf("config.toml: %w", err)
 	}
 	if err := home.AwaitGenesis(r.Context, c, logger); err != nil {
 		if r.Context.Err() != nil { // after a signal, as later, there is no error

@@ -69,7 +69,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	if early := preset.StopsEarly(o.planned(p)); early != "" {
 		p.Warnings = append(p.Warnings, early)
 	}
-	if err := r.Show(p, p.Write); err != nil || o.force {
+	if err := r.Show(p, p.Text); err != nil || o.force {
 		return err
 	}
 	return preset.CheckTable(o.planned(p), p.Participants, p.Samples)
@@ -168,7 +168,11 @@ func (o *options) complete(r *command.Run) error {
 	if o.Link.Rate, err = plan.ParseRate(o.rate); err != nil {
 		return err
 	}
-	o.Config = config(p, o.Participants, min(cmp.Or(o.Link.Nodes, o.Participants), o.Participants))
+	if o.Link.Nodes > o.Participants {
+		return command.Usage(fmt.Errorf("--validators is %d, at most the %d participants: -n %d plans for more",
+			o.Link.Nodes, o.Participants, o.Link.Nodes))
+	}
+	o.Config = config(p, o.Participants, cmp.Or(o.Link.Nodes, o.Participants))
 	return o.privacy(r, p.Privacy)
 }
 

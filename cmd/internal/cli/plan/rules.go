@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +16,10 @@ import (
 // RuleReport states whether a rule is usable and resilient for N participants, f of them Byzantine.
 type RuleReport struct {
 	Name   string `json:"name"`
-	Usable bool   `json:"usable"`        // it can aggregate N-f gradients
-	Holds  bool   `json:"holds"`         // it is usable, and its resilience condition holds
-	Why    string `json:"why,omitempty"` // the reason why the condition fails
+	Usable bool   `json:"usable"`          // it can aggregate N-f gradients
+	Holds  bool   `json:"holds"`           // it is usable, and its resilience condition holds
+	Why    string `json:"why,omitempty"`   // the reason why the condition fails
+	Lacks  string `json:"lacks,omitempty"` // the reason why it cannot aggregate
 	Cost   string `json:"cost"`
 	Source string `json:"source"`
 }
@@ -30,25 +30,14 @@ func Rules() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "rules",
 		Short: "List the aggregation rules, with their cost and resilience",
-		Long: "List the aggregation rules: what their work grows with, where they were published, and whether their " +
-			"resilience conditions hold\n" +
-			"for f Byzantine of N participants. A rule whose condition fails may be used, with a warning; one that cannot " +
-			"aggregate\n" +
-			"N-f gradients may not. N' is the number of buckets, half of N rounded up.",
+		Long: `List the aggregation rules: what their work grows with, where they were published, and whether their
+resilience conditions hold for f Byzantine of N participants. A rule whose condition fails may be used, with a
+warning; one that cannot aggregate N-f gradients may not. N' is the number of buckets, half of N rounded up.`,
 		Example: "  spdl rules --validators 20\n  spdl rules --validators 10 --byzantine 2 -o json",
 	}, o.run)
 	command.Flag(cmd, &o.validators, "validators", 4, "participants, N")
 	command.Optional(cmd, &o.byzantine, "byzantine", "Byzantine participants to withstand, f (default: (N-1)/3)")
 	return cmd
-}
-
-// withstand returns the beginning of a sentence about the number of Byzantine participants that n
-// participants withstand.
-func withstand(n int) string {
-	if n == 1 {
-		return "1 participant withstands"
-	}
-	return fmt.Sprintf("%d participants withstand", n)
 }
 
 type rulesOptions struct {
@@ -63,14 +52,14 @@ func (o *rulesOptions) run(r *command.Run, _ []string) error {
 	}
 	f := command.Or(o.byzantine, params.MaxByzantine(n))
 	if f < 0 || f >= n {
-		return command.Usage(fmt.Errorf("--byzantine is %d, want 0 to %d: %s %d (N >= 3f+1)", f, n-1,
-			withstand(n), params.MaxByzantine(n)))
+		return command.Usage(fmt.Errorf("--byzantine is %d, want 0 to %d: N = %d withstands %d (N >= 3f+1)", f, n-1, n,
+			params.MaxByzantine(n)))
 	}
 	all, err := ruleReports(n, f)
 	if err != nil {
 		return err
 	}
-	return r.Show(all, func(w io.Writer) error { return rulesText(w, all, n, f) })
+	return r.Show(all, func(w io.Writer) { rulesText(w, all, n, f) })
 }
 
 func ruleReports(n, f int) (all []RuleReport, err error) {
@@ -79,41 +68,45 @@ func ruleReports(n, f int) (all []RuleReport, err error) {
 		if err != nil {
 			return nil, err
 		}
-		x := RuleReport{Name: name, Usable: r.Feasible(n, f, n-f) == nil, Cost: r.Cost(), Source: r.Source()}
-		if why := r.Condition(n, f); why != nil {
-			x.Why = strings.ReplaceAll(why.Error(), "rules: ", "") // bucketing wraps the error twice
-		}
-		x.Holds = x.Usable && x.Why == ""
+		x := RuleReport{Name: name, Why: reason(r.Condition(n, f)), Lacks: reason(r.Feasible(n, f, n-f)), Cost: r.Cost(),
+			Source: r.Source()}
+		x.Usable, x.Holds = x.Lacks == "", x.Lacks+x.Why == ""
 		all = append(all, x)
 	}
 	return all, nil
 }
 
-func rulesText(w io.Writer, all []RuleReport, n, f int) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "rule\tN=%d f=%d\tcost\tsource\n", n, f)
-	for _, r := range all {
-		fit := "condition holds"
-		switch {
-		case !r.Usable:
-			fit = "CANNOT AGGREGATE" + wanted(r)
-		case !r.Holds:
-			fit = "condition fails" + wanted(r)
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.Name, fit, r.Cost, r.Source)
-	}
-	return t.Flush()
-}
-
-// wanted returns the requirement of a rule's condition on N, or on the number of buckets, N', if it
-// is about buckets.
-func wanted(r RuleReport) string {
-	_, want, ok := strings.Cut(r.Why, "want ")
-	if !ok {
+// reason returns an error's text, "" for nil, without the package's name: bucketing wraps an error twice.
+func reason(err error) string {
+	if err == nil {
 		return ""
 	}
-	if strings.Contains(r.Why, "N' = ") {
-		want = strings.Replace(want, "N ", "N' ", 1)
+	return strings.ReplaceAll(err.Error(), "rules: ", "")
+}
+
+func rulesText(w io.Writer, all []RuleReport, n, f int) {
+	command.Table(w, fmt.Sprintf("rule\tN=%d f=%d\tcost\tsource", n, f), all, func(r RuleReport) string {
+		fit := "condition holds"
+		if r.Why != "" {
+			fit = "condition fails" + wanted(r.Why)
+		}
+		if !r.Usable {
+			fit = "CANNOT AGGREGATE" + wanted(r.Lacks) + "; " + fit
+		}
+		return fmt.Sprintf("%s\t%s\t%s\t%s", r.Name, fit, r.Cost, r.Source)
+	})
+}
+
+// wanted returns what a reason says that a rule wants: of N, or of the number of gradients, or in their place of
+// buckets, if the reason is about these.
+func wanted(why string) string {
+	_, want, _ := strings.Cut(why, "want ")
+	of := " gradients"
+	if strings.Contains(why, "N' = ") {
+		want, of = strings.Replace(want, "N ", "N' ", 1), " buckets"
+	}
+	if strings.HasPrefix(want, "at least") {
+		want += of
 	}
 	return ": wants " + want
 }

@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/chainview"
@@ -22,43 +22,36 @@ import (
 func queryLeader() *cobra.Command {
 	return question{use: "leader", example: "spdl query leader",
 		short: "Who may close the open round at the next height",
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
-			l, err := c.Leader(ctx)
-			return l, func(w io.Writer) error {
-				everybody := ""
-				switch {
-				case l.Anybody:
-					everybody = ", and every active participant"
-				case l.Everybody:
-					everybody = ", and everybody with a reputation"
-				}
-				_, err := fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d is the next, opened at %d\nview     %d is the "+
-					"highest open, one more every %d heights\nleaders  %v%s\nranking  %v\n",
-					l.Round, l.Epoch, l.Height, l.Opened, l.View, l.ViewBlocks, l.Leaders, everybody, l.Ranking)
-				return err
-			}, err
-		}}.command()
+		ask: told((*client.Client).Leader, func(w io.Writer, l query.Leader) {
+			everybody := ""
+			switch {
+			case l.Anybody:
+				everybody = ", and every active participant"
+			case l.Everybody:
+				everybody = ", and everybody with a reputation"
+			}
+			fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d is the next, opened at %d\nview     %d is the "+
+				"highest open, one more every %d heights\nleaders  %v%s\nranking  %v\n",
+				l.Round, l.Epoch, l.Height, l.Opened, l.View, l.ViewBlocks, l.Leaders, everybody, l.Ranking)
+		})}.command()
 }
 
 func queryElection() *cobra.Command {
 	return question{use: "election [[EPOCH] ROUND]", example: "spdl query election 41",
 		short: "The VRF outputs that a closed round's gradients prove " +
 			"(default: the last)", args: RoundArgs,
-		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
 			epoch, t, err := RoundArgument(ctx, c, args)
 			if err != nil {
 				return nil, nil, err
 			}
 			e, err := c.Election(ctx, epoch, t)
-			return e, func(w io.Writer) error {
+			return e, func(w io.Writer) {
 				fmt.Fprintf(w, "round    %d of epoch %d\nseed     %s\nranking  %v\nleader   %d in view %d\n\n", e.Round, e.Epoch,
 					command.Plain(e.Seed), e.Ranking, e.Leader, e.View)
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(t, "participant\treputation\tVRF output")
-				for _, d := range e.Outputs {
-					fmt.Fprintf(t, "%d\t%.6f\t%s\n", d.Participant, float64(d.Reputation)/params.One, command.Plain(d.Output))
-				}
-				return t.Flush()
+				command.Table(w, "participant\treputation\tVRF output", e.Outputs, func(d query.Output) string {
+					return fmt.Sprintf("%d\t%.6f\t%s", d.Participant, float64(d.Reputation)/params.One, command.Plain(d.Output))
+				})
 			}, err
 		}}.command()
 }
@@ -66,24 +59,17 @@ func queryElection() *cobra.Command {
 func queryReputation() *cobra.Command {
 	return question{use: "reputation", example: "spdl query reputation -o json",
 		short: "Active participants: reputation, right to lead, offences",
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
-			all, err := c.Reputation(ctx)
-			return all, func(w io.Writer) error {
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(t, "participant\tmoniker\treputation\tmay lead\tparticipations\toffences")
-				for _, s := range all {
-					fmt.Fprintf(t, "%d\t%q\t%.6f\t%t\t%d\t%d\n", s.Participant, s.Moniker, float64(s.Reputation)/params.One, s.MayLead,
-						s.Participations, s.Offences)
-				}
-				return t.Flush()
-			}, err
-		}}.command()
+		ask: table((*client.Client).Reputation,
+			"participant\tmoniker\treputation\tmay lead\tparticipations\toffences", func(s query.Standing) string {
+				return fmt.Sprintf("%d\t%q\t%.6f\t%t\t%d\t%d", s.Participant, s.Moniker, float64(s.Reputation)/params.One,
+					s.MayLead, s.Participations, s.Offences)
+			})}.command()
 }
 
 func queryMembership() *cobra.Command {
 	return question{use: "membership", example: "spdl query membership",
 		short: "Who is registered, and the proposals that wait", path: fixed("proposals"),
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
 			r := chainview.New(c, c.RPC(), chainview.Options{}).Reader(ctx)
 			m := r.Governance()
 			comet, err := c.RPC().Status(ctx)
@@ -93,13 +79,13 @@ func queryMembership() *cobra.Command {
 			if r.Err() != nil {
 				return nil, nil, r.Err()
 			}
-			return m.Membership, func(w io.Writer) error {
+			return m.Membership, func(w io.Writer) {
 				fmt.Fprintf(w, "participants  %d, %d of them with a validator\nbyzantine     %d at most\nthreshold     %d "+
 					"approvals\n\n", m.Participants, m.Validators, m.Byzantine, m.Threshold)
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				printMembers(t, m.Members, m.Past, m.Complete && comet.SyncInfo.EarliestBlockHeight == 1)
 				printProposals(t, m)
-				return t.Flush()
+				_ = t.Flush()
 			}, nil
 		}}.command()
 }
@@ -108,16 +94,9 @@ func queryMembership() *cobra.Command {
 // and leaving come from the node's index. If past is complete, a member without such a height was
 // in the genesis. Without any address the column of addresses is left out.
 func printMembers(t io.Writer, members []query.Member, past []chainview.Decided, complete bool) {
-	first := "-"
-	if complete {
-		first = "genesis"
-	}
+	first := map[bool]string{false: "-", true: "genesis"}[complete]
 	addresses := slices.ContainsFunc(members, func(p query.Member) bool { return p.Address != "" })
-	heading := "index\tid\tmoniker\tvalidator\tjoined\tleft"
-	if addresses {
-		heading += "\taddress"
-	}
-	fmt.Fprintln(t, heading)
+	fmt.Fprintln(t, "index\tid\tmoniker\tvalidator\tjoined\tleft"+map[bool]string{true: "\taddress"}[addresses])
 	for _, p := range members {
 		joined, left := cmp.Or(changed(past, tx.KindJoin, p.Index), first), "-"
 		if !p.Active {
@@ -132,17 +111,13 @@ func printMembers(t io.Writer, members []query.Member, past []chainview.Decided,
 	}
 }
 
-// printProposals writes a line for each proposal that waits, with the names of the participants that
-// approved it.
+// printProposals writes a line for each proposal that waits, with the names of the participants that approved it.
 func printProposals(t io.Writer, m chainview.Governance) {
 	if len(m.Open) > 0 {
 		fmt.Fprintln(t, "\nproposal\tkind\theight\tapprovals\tstate\tabout")
 	}
 	for _, p := range m.Open {
-		state := "open"
-		if p.Accepted {
-			state = "accepted"
-		}
+		state := map[bool]string{false: "open", true: "accepted"}[p.Accepted]
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", command.Plain(p.ID), command.Plain(p.Kind), p.Height,
 			approvals(p, m.Threshold), state, command.Plain(chainview.AboutByName(m.Membership, p.Proposal)))
 	}
@@ -152,62 +127,44 @@ func queryEvidence() *cobra.Command {
 	return question{use: "evidence", example: "spdl query evidence",
 		short: "Proven offences: equivocations, and what CometBFT proved of validators",
 		path:  fixed("offences"),
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
-			all, err := c.Evidence(ctx)
-			return all, func(w io.Writer) error {
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(t, "participant\tof\tepoch\tround\tview\tproven at\tevidence")
-				for _, o := range all {
-					fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\t%s\n", o.Participant, o.Cause(), o.Epoch, o.Round, o.View, o.Height,
-						hex.EncodeToString(o.Evidence))
-				}
-				return t.Flush()
-			}, err
-		}}.command()
+		ask: table((*client.Client).Evidence, "participant\tof\tepoch\tround\tview\tproven at\tevidence",
+			func(o app.Offence) string {
+				return fmt.Sprintf("%d\t%s\t%d\t%d\t%d\t%d\t%x", o.Participant, o.Cause(), o.Epoch, o.Round, o.View, o.Height,
+					o.Evidence)
+			})}.command()
 }
 
 func queryEpochs() *cobra.Command {
 	return question{use: "epochs", example: "spdl query epochs",
 		short: "The epochs that ended and the running one", path: fixed("epochs"),
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
-			all, err := c.Epochs(ctx)
-			return all, func(w io.Writer) error {
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(t, "epoch\trounds\tplanned\theights\tpreset\trule\tparameters\tmodel")
-				for _, e := range all {
-					heights := fmt.Sprintf("%d to %d", e.Opened, e.Closed)
-					switch {
-					case e.Running && e.Rounds >= e.Planned:
-						heights = fmt.Sprintf("from %d, finished", e.Opened)
-					case e.Running:
-						heights = fmt.Sprintf("from %d, runs", e.Opened)
-					}
-					fmt.Fprintf(t, "%d\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", e.Epoch, e.Rounds, e.Planned, heights, command.Plain(e.Preset),
-						command.Plain(e.Rule), e.Dim, command.Plain(e.ModelHash))
+		ask: table((*client.Client).Epochs, "epoch\trounds\tplanned\theights\tpreset\trule\tparameters\tmodel",
+			func(e query.EpochState) string {
+				heights := fmt.Sprintf("%d to %d", e.Opened, e.Closed)
+				switch {
+				case e.Running && e.Finished:
+					heights = fmt.Sprintf("from %d, finished", e.Opened)
+				case e.Running:
+					heights = fmt.Sprintf("from %d, runs", e.Opened)
 				}
-				return t.Flush()
-			}, err
-		}}.command()
+				return fmt.Sprintf("%d\t%d\t%d\t%s\t%s\t%s\t%d\t%s", e.Epoch, e.Rounds, e.Planned, heights,
+					command.Plain(e.Preset), command.Plain(e.Rule), e.Dim, command.Plain(e.ModelHash))
+			})}.command()
 }
 
 func queryUpgrade() *cobra.Command {
 	return question{use: "upgrade", example: "spdl query upgrade",
 		short: "The version of the state machine, the upgrades that were made and the one " +
 			"that is planned", path: fixed("progress"),
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
-			u, err := c.Upgrade(ctx)
-			return u, func(w io.Writer) error {
-				fmt.Fprintf(w, "version  %d executes the next height\nheight   %d is the last committed\n", u.Version, u.Height)
-				for _, made := range u.Made {
-					fmt.Fprintf(w, "made     %q to version %d at height %d\n", made.Name, made.Version, made.Height)
-				}
-				planned := "none"
-				if p := u.Planned; p != nil {
-					planned = fmt.Sprintf("%q to version %d at height %d: nodes stop after height %d, %d from now", p.Name, p.Version,
-						p.Height, p.Height-1, p.Height-1-min(u.Height, p.Height-1))
-				}
-				_, err := fmt.Fprintln(w, "planned ", planned)
-				return err
-			}, err
-		}}.command()
+		ask: told((*client.Client).Upgrade, func(w io.Writer, u query.UpgradeState) {
+			fmt.Fprintf(w, "version  %d executes the next height\nheight   %d is the last committed\n", u.Version, u.Height)
+			for _, made := range u.Made {
+				fmt.Fprintf(w, "made     %q to version %d at height %d\n", made.Name, made.Version, made.Height)
+			}
+			planned := "none"
+			if p := u.Planned; p != nil {
+				planned = fmt.Sprintf("%q to version %d at height %d: nodes stop after height %d, %d from now", p.Name, p.Version,
+					p.Height, p.Height-1, p.Height-1-min(u.Height, p.Height-1))
+			}
+			fmt.Fprintln(w, "planned ", planned)
+		})}.command()
 }

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
@@ -30,7 +32,32 @@ type Glance struct {
 	Trouble     []Trouble         `json:"trouble"`               // what stands against participants, the worst first
 	Votes       *client.Votes     `json:"votes,omitempty"`       // while the chain waits for a block
 	RoundTook   float64           `json:"round_s,omitempty"`     // the median of the last rounds
+	Model       *measured         `json:"model,omitempty"`       // the last model, on the test rows of the home
 	Unreachable string            `json:"unreachable,omitempty"` // why the values are old
+}
+
+// measured is the result of a model on the test rows of a home.
+type measured struct {
+	Round    uint64  `json:"round"`
+	Accuracy float64 `json:"accuracy"`
+	Tested   int     `json:"test_examples"`
+	*evaluate.Measures
+}
+
+// lines says what a model achieves, never by its accuracy alone where more is known.
+func (m *measured) lines() []string {
+	if m == nil {
+		return nil
+	}
+	line := fmt.Sprintf("model after round %d: accuracy %.4f on %d test rows of this home", m.Round, m.Accuracy, m.Tested)
+	if m.Measures == nil {
+		return []string{line}
+	}
+	lines := []string{line + "; " + m.String()}
+	for _, w := range m.Warnings {
+		lines = append(lines, "warning: "+w)
+	}
+	return lines
 }
 
 // recentRounds is the max number of rounds that are read at first to judge the participants, and pacedRounds that of
@@ -40,11 +67,17 @@ const recentRounds, pacedRounds = chainview.Recent, 10
 // A node is the node that a command looks at, with the view of its chain.
 type node struct {
 	*client.Client
-	chain *chainview.Chain
+	chain    *chainview.Chain
+	measures bool
 }
 
-func lookedAt(c *client.Client) node {
-	return node{c, chainview.New(c, c.RPC(), chainview.Options{First: recentRounds})}
+// lookedAt returns the node. The test rows of the home, if it has any for the chain's model, measure its models.
+func lookedAt(r *command.Run, c *client.Client) node {
+	o := chainview.Options{First: recentRounds}
+	if conf, a, err := r.LoadHome(); err == nil {
+		o.Evaluator = home.EvaluatorOf(conf, home.WorkerConfig{Data: a.Worker.Data}) // starts no trainer
+	}
+	return node{c, chainview.New(c, c.RPC(), o), o.Evaluator != nil}
 }
 
 // look asks the node for a Glance.
@@ -66,16 +99,18 @@ func (n node) look(all context.Context) (*Glance, error) {
 	if err := n.chain.Look(all); err != nil { // the first reads many rounds, and has a longer timeout of its own
 		return nil, err
 	}
+	if at, ok := n.chain.Unmeasured(); ok && n.measures {
+		_ = n.chain.Measure(all, at) // what cannot be measured is not shown
+	}
 	r := n.chain.Reader(ctx)
 	now := r.Course()
+	if e, at := n.chain.Measured(); e != nil {
+		g.Model = &measured{at.Round, e.Accuracy, e.Examples, evaluate.Judge(*e, now.Params.Model)}
+	}
 	g.Status, g.Offences = now.Status, r.Offences()
 	g.Standings, g.Spend = chainview.Ask[[]query.Standing](r, "/reputation"), chainview.Ask[[]query.Spend](r, "/privacy")
 	g.Trouble = g.troubles(r.Standings())
-	if !g.Status.Done && !g.CatchingUp && g.BlockAge > client.Overdue.Seconds() {
-		if votes, err := client.ReadVotes(ctx, n.RPC(), r.Participants()); err == nil { // else the RPC does not serve it
-			g.Votes = &votes
-		}
-	}
+	g.Votes = votes(ctx, n.Client, g.BlockAge, g.CatchingUp)
 	points := now.Running()
 	if len(points) == 0 { // none is closed, or a node after state sync does not hold the last
 		return g, r.Err()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/caveat"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -20,7 +20,7 @@ func queryPrivacy() *cobra.Command {
 	return question{use: "privacy [PARTICIPANT]", example: "spdl query privacy 2",
 		short: "What each participant's gradients have cost: epsilon, " +
 			"budget, participations left", args: cobra.MaximumNArgs(1),
-		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
 			var all []query.Spend
 			var err error
 			if len(args) == 0 {
@@ -36,7 +36,7 @@ func queryPrivacy() *cobra.Command {
 				}
 				all = []query.Spend{one}
 			}
-			return all, func(w io.Writer) error { return PrivacyText(w, all) }, err
+			return all, func(w io.Writer) { PrivacyText(w, all) }, err
 		}}.command()
 }
 
@@ -48,30 +48,20 @@ func spentText(epsilon *float64) string {
 	return accountant.Text(*epsilon)
 }
 
-// privacyTable prints the participants' spends. guaranteed reports whether each spend is a
-// guarantee, and known whether each is known.
-func privacyTable(w io.Writer, all []query.Spend) (guaranteed, known bool, err error) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "participant\tmoniker\tparticipations\tepsilon\tbudget\tdelta\tbudget pays")
-	guaranteed, known = true, true
-	for _, s := range all {
-		epsilon, left := "-", "-"
-		if s.Epsilon != nil && s.Left != nil {
-			epsilon, left = accountant.Text(*s.Epsilon), fmt.Sprintf("%d more", *s.Left)
-		}
-		guaranteed, known = guaranteed && s.Guarantee, known && s.Epsilon != nil
-		fmt.Fprintf(t, "%d\t%q\t%d\t%s\t%g\t%g\t%s\n", s.Participant, s.Moniker, s.Participations, epsilon, s.Budget, s.Delta,
-			left)
-	}
-	return guaranteed, known, t.Flush()
-}
-
 // PrivacyText prints the participants' spends, and a warning if epsilon is not a guarantee.
-func PrivacyText(w io.Writer, all []query.Spend) error {
-	guaranteed, known, err := privacyTable(w, all)
-	if err != nil {
-		return err
-	}
+func PrivacyText(w io.Writer, all []query.Spend) {
+	guaranteed, known := true, true
+	command.Table(w, "participant\tmoniker\tparticipations\tepsilon\tbudget\tdelta\tbudget pays", all,
+		func(s query.Spend) string {
+			epsilon, left := "-", "-"
+			if s.Epsilon != nil && s.Left != nil {
+				epsilon, left = accountant.Text(*s.Epsilon), fmt.Sprintf("%d more", *s.Left)
+			}
+			guaranteed, known = guaranteed && s.Guarantee, known && s.Epsilon != nil
+			return fmt.Sprintf("%d\t%q\t%d\t%s\t%g\t%g\t%s", s.Participant, s.Moniker, s.Participations, epsilon, s.Budget,
+				s.Delta, left)
+		})
+
 	var said []string
 	if slices.ContainsFunc(all, func(s query.Spend) bool { return s.TrainerClips }) {
 		said = append(said, caveat.TrainerClips)
@@ -90,9 +80,6 @@ func PrivacyText(w io.Writer, all []query.Spend) error {
 		said = append(said, caveat.TestChain)
 	}
 	for _, line := range said {
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return err
-		}
+		fmt.Fprintln(w, line)
 	}
-	return nil
 }

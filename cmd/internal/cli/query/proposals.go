@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +24,7 @@ type proposals struct{ chainview.Governance }
 func queryProposals() *cobra.Command {
 	return question{use: "proposals", example: "spdl query proposals --node tcp://127.0.0.1:26657",
 		short: "Open proposals with their votes, and what became of earlier ones",
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
 			r := chainview.New(c, c.RPC(), chainview.Options{}).Reader(ctx)
 			p := proposals{r.Governance()}
 			return struct {
@@ -48,7 +47,7 @@ func age(at *time.Time, now time.Time) string {
 	return fmt.Sprintf(", %v ago", since.Round(time.Second))
 }
 
-func (p proposals) text(w io.Writer) error {
+func (p proposals) text(w io.Writer) {
 	fmt.Fprintf(w, "threshold  %d approvals of the %d active participants\n\n", p.Threshold, p.Participants)
 	if len(p.Open) == 0 {
 		fmt.Fprintln(w, "no proposal is open")
@@ -76,19 +75,16 @@ func (p proposals) text(w io.Writer) error {
 		fmt.Fprintf(w, "next       %s\n\n", next)
 	}
 	if len(p.Past) == 0 {
-		return nil
+		return
 	}
 	fmt.Fprintln(w, "\ndecided, newest first (spdl audit log has all, with proofs):")
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "proposal\twhat\tproposed at\tapproved by\toutcome")
-	for _, d := range p.Past {
+	command.Table(w, "proposal\twhat\tproposed at\tapproved by\toutcome", p.Past, func(d chainview.Decided) string {
 		approved := cmp.Or(named(d.For), "none needed")
 		if len(d.Approvals) == 0 && d.Outcome.State == chainview.Withdrawn {
 			approved = "nobody any more"
 		}
-		fmt.Fprintf(t, "%.8s\t%s\t%d\t%s\t%s\n", d.ID, command.Plain(d.Title), d.Height, approved, outcomeText(d))
-	}
-	return t.Flush()
+		return fmt.Sprintf("%.8s\t%s\t%d\t%s\t%s", d.ID, command.Plain(d.Title), d.Height, approved, outcomeText(d))
+	})
 }
 
 // named returns the names of members.

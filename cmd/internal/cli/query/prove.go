@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"io"
 
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
 // Path returns the query path for the arguments of a command.
@@ -47,19 +47,10 @@ func ofModel(ctx context.Context, c *client.Client, args []string) (string, erro
 }
 
 // prove answers a question by the value in the state and its proof.
-func (q question) prove(r *command.Run, node string, args []string) error {
-	c, err := r.Client(node)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(r.Context, command.QueryTimeout)
-	defer cancel()
+func (q question) prove(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
 	_, p, root, err := Prove(ctx, c, q.path, args)
-	if err != nil {
-		return err
-	}
-	return r.Show(struct {
+	return struct {
 		client.ProvenAnswer
 		AppHash string `json:"app_hash"` // the application hash to which the proof leads
-	}{p, hex.EncodeToString(root[:])}, nil)
+	}{p, hex.EncodeToString(root[:])}, nil, err
 }

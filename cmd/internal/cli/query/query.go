@@ -27,9 +27,40 @@ type question struct {
 	use, short string
 	example    string // a command line
 	args       cobra.PositionalArgs
-	ask        func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error)
+	ask        asking
 	path       Path      // nil if the application hash does not cover the answer
 	watch      *watching // nil but for the status
+}
+
+// asking asks a node for a value, and returns it with the function that prints it as text.
+type asking func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error)
+
+// told asks by a method of the client.
+func told[T any](get func(*client.Client, context.Context) (T, error), text func(io.Writer, T)) asking {
+	return func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
+		x, err := get(c, ctx)
+		return x, func(w io.Writer) { text(w, x) }, err
+	}
+}
+
+// table asks for a list, whose values are lines of a table.
+func table[T any](get func(*client.Client, context.Context) ([]T, error), heading string, line func(T) string) asking {
+	return told(get, func(w io.Writer, all []T) { command.Table(w, heading, all, line) })
+}
+
+// recorded asks about the record of the round in the arguments.
+func recorded(ask func(context.Context, *client.Client, app.Record) (any, func(io.Writer), error)) asking {
+	return func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
+		epoch, t, err := RoundArgument(ctx, c, args)
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := c.RoundOf(ctx, epoch, t)
+		if err != nil {
+			return nil, nil, err
+		}
+		return ask(ctx, c, r)
+	}
 }
 
 // command returns the command. It has --prove if the answer can be proven.
@@ -38,13 +69,10 @@ func (q question) command() *cobra.Command {
 	var prove bool
 	declared := &cobra.Command{Use: q.use, Short: q.short, Example: "  " + q.example, Args: q.args}
 	cmd := command.New(declared, func(r *command.Run, args []string) error {
-		switch {
-		case prove:
-			return q.prove(r, node, args)
-		case q.watch != nil && (q.watch.again || q.watch.participants):
+		if q.watch != nil && (q.watch.again || q.watch.participants) {
 			return q.watch.run(r, node)
 		}
-		return q.answer(r, node, args)
+		return q.answer(r, node, args, prove)
 	})
 	command.NodeFlag(cmd, &node)
 	if q.path != nil {
@@ -59,14 +87,19 @@ func (q question) command() *cobra.Command {
 	return cmd
 }
 
-func (q question) answer(r *command.Run, node string, args []string) error {
+// answer shows the value or, with prove, the value in the state and its proof.
+func (q question) answer(r *command.Run, node string, args []string, prove bool) error {
 	c, err := r.Client(node)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context, command.QueryTimeout)
 	defer cancel()
-	value, text, err := q.ask(ctx, c, args)
+	ask := q.ask
+	if prove {
+		ask = q.prove
+	}
+	value, text, err := ask(ctx, c, args)
 	if err != nil {
 		return err
 	}
@@ -84,51 +117,35 @@ func Commands() *cobra.Command {
 }
 
 func queryRound() *cobra.Command {
-	return question{use: "round [[EPOCH] ROUND]", example: "spdl query round 11 --node tcp://127.0.0.1:26657",
+	return question{use: "round [[EPOCH] ROUND]", example: "spdl query round 11\n  spdl query round 0 10  # of epoch 0",
 		short: "A closed round: leader, view, epsilon, every gradient's score " +
 			"and fate (default: the last)", args: RoundArgs, path: ofRound("round"),
-		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
-			epoch, t, err := RoundArgument(ctx, c, args)
-			if err != nil {
-				return nil, nil, err
-			}
-			r, err := c.RoundOf(ctx, epoch, t)
+		ask: recorded(func(ctx context.Context, c *client.Client, r app.Record) (any, func(io.Writer), error) {
+			people, err := c.Participants(ctx)
 			if err != nil {
 				return nil, nil, err
 			}
 			p, err := priced(ctx, c, r)
-			return p, func(w io.Writer) error { return RoundText(w, r, p.cost()) }, err
-		}}.command()
+			return p, func(w io.Writer) { RoundText(w, r, people, p.cost()) }, err
+		})}.command()
 }
 
-// queryNeighbours shows the neighbours of gradients. Records leave them out, so the command
-// computes them.
+// queryNeighbours shows the neighbours of gradients. Records leave them out, so the command computes them.
 func queryNeighbours() *cobra.Command {
 	return question{use: "neighbours [[EPOCH] ROUND]", example: "spdl query neighbours 41",
 		short: "With whose gradients the rule compared each gradient of a closed round (default: the last)", args: RoundArgs,
-		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
-			epoch, t, err := RoundArgument(ctx, c, args)
-			if err != nil {
-				return nil, nil, err
-			}
-			r, err := c.RoundOf(ctx, epoch, t)
-			if err != nil {
-				return nil, nil, err
-			}
+		ask: recorded(func(ctx context.Context, c *client.Client, r app.Record) (any, func(io.Writer), error) {
 			list, err := c.Neighbours(ctx, r)
-			return list, func(w io.Writer) error {
+			return list, func(w io.Writer) {
 				if !slices.ContainsFunc(list, func(n app.Neighbours) bool { return len(n.Of) > 0 }) {
-					_, err := fmt.Fprintf(w, "none: the rule %s compared no gradient with another\n", r.Rule)
-					return err
+					fmt.Fprintf(w, "none: the rule %s compared no gradient with another\n", r.Rule)
+					return
 				}
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintf(t, "participant\tneighbours by %s\n", r.Rule)
-				for _, n := range list {
-					fmt.Fprintf(t, "%d\t%s\n", n.Participant, strings.Trim(fmt.Sprint(n.Of), "[]"))
-				}
-				return t.Flush()
+				command.Table(w, "participant\tneighbours by "+r.Rule, list, func(n app.Neighbours) string {
+					return fmt.Sprintf("%d\t%s", n.Participant, strings.Trim(fmt.Sprint(n.Of), "[]"))
+				})
 			}, err
-		}}.command()
+		})}.command()
 }
 
 // RoundNumbers reads the arguments [[EPOCH] ROUND].
@@ -205,8 +222,9 @@ func RoundArgument(ctx context.Context, c *client.Client, args []string) (epoch,
 	return 0, 0, fmt.Errorf("no round is closed yet")
 }
 
-// RoundText prints the record of a closed round, and its cost unless cost is "".
-func RoundText(w io.Writer, r app.Record, cost string) error {
+// RoundText prints the record of a closed round with the reasons of fates, and its cost unless cost is "". Participants
+// that were not included are those of people.
+func RoundText(w io.Writer, r app.Record, people []app.Participant, cost string) {
 	rule := r.Rule
 	if r.Margin >= 0 {
 		rule += fmt.Sprintf(", margin %d", r.Margin)
@@ -223,38 +241,32 @@ func RoundText(w io.Writer, r app.Record, cost string) error {
 		fmt.Fprintf(w, "committed and not included: %v\n\n", r.Withheld)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "participant\tfate\tweight\tscore\topposed\treputation\t")
-	for _, c := range r.Contributions {
-		weight := chainview.WeightOf(&r, c)
-		fate, opposed := "selected", "no"
-		if !c.Selected {
-			fate = "left out"
+	fmt.Fprintln(t, "participant\tfate\tweight\tscore\topposed\treputation\t  why")
+	for _, v := range chainview.Verdicts(&r, people, nil, nil) {
+		score, opposed, reputation := "-", map[bool]string{false: "no", true: "yes"}[v.Opposed], "-"
+		if v.Reputation != nil {
+			score, reputation = fmt.Sprint(v.Score), fmt.Sprintf("%.6f", float64(*v.Reputation)/params.One)
 		}
-		if c.Opposed {
-			opposed = "yes"
-		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.6f\t\n", c.Participant, fate, chainview.WeightText(weight), c.Score, opposed,
-			float64(c.Reputation)/params.One)
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t  %s\n", v.Participant, v.Fate, chainview.WeightText(v.Weight), score,
+			opposed, reputation, v.Why)
 	}
-	return t.Flush()
+	_ = t.Flush()
 }
 
 func queryModel() *cobra.Command {
 	return question{use: "model [[EPOCH] ROUND]", example: "spdl query model 41 -o json",
 		short: "The model's parameters, now or after a closed round: base64 " +
 			"of little-endian float64", args: RoundArgs, path: ofModel,
-		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
 			m, err := modelArgument(ctx, c, args)
-			return m, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "epoch       %d\nrounds      %d applied\nhash        %s\nparameters  %d\n%s\n",
+			return m, func(w io.Writer) {
+				fmt.Fprintf(w, "epoch       %d\nrounds      %d applied\nhash        %s\nparameters  %d\n%s\n",
 					m.Epoch, m.Round, m.Hash, len(m.Parameters)/8, base64.StdEncoding.EncodeToString(m.Parameters))
-				return err
 			}, err
 		}}.command()
 }
 
-// modelArgument returns the model after the round in the arguments, or without arguments the
-// current model.
+// modelArgument returns the model after the round in the arguments, or without arguments the current model.
 func modelArgument(ctx context.Context, c *client.Client, args []string) (query.ModelState, error) {
 	if len(args) == 0 {
 		return c.Model(ctx)
@@ -270,24 +282,17 @@ func queryParticipants() *cobra.Command {
 	return question{use: "participants", example: "spdl query participants",
 		short: "All participants: reputation and participations",
 		path:  fixed("participants"),
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
-			ps, err := c.Participants(ctx)
-			return ps, func(w io.Writer) error {
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(t, "index\tmoniker\treputation\tparticipations\tactive\tpublic key")
-				for _, p := range ps {
-					fmt.Fprintf(t, "%d\t%q\t%.6f\t%d\t%t\t%s\n", p.Index, p.Moniker, float64(p.Reputation)/params.One,
-						p.Participations, p.Active, base64.StdEncoding.EncodeToString(p.PubKey))
-				}
-				return t.Flush()
-			}, err
-		}}.command()
+		ask: table((*client.Client).Participants, "index\tmoniker\treputation\tparticipations\tactive\tpublic key",
+			func(p app.Participant) string {
+				return fmt.Sprintf("%d\t%q\t%.6f\t%d\t%t\t%s", p.Index, p.Moniker, float64(p.Reputation)/params.One,
+					p.Participations, p.Active, base64.StdEncoding.EncodeToString(p.PubKey))
+			})}.command()
 }
 
 func queryParams() *cobra.Command {
 	return question{use: "params", example: "spdl query params > params.json",
 		short: "The epoch's parameters", path: fixed("params"),
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
 			p, err := c.Params(ctx)
 			return p, nil, err
 		}}.command()

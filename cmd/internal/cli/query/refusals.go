@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +18,7 @@ func queryRefusals() *cobra.Command {
 	return question{use: "refusals [[EPOCH] ROUND]", example: "spdl query refusals 41",
 		short: "Gradients that this node rejected, with sender and reason " +
 			"(default: of the last 256 rounds)", args: RoundArgs,
-		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
 			ask := c.Refusals
 			if len(args) > 0 {
 				epoch, t, err := RoundArgument(ctx, c, args)
@@ -29,23 +28,21 @@ func queryRefusals() *cobra.Command {
 				ask = func(ctx context.Context) ([]query.Rejection, error) { return c.RefusalsOf(ctx, epoch, t) }
 			}
 			all, err := ask(ctx)
-			return all, func(w io.Writer) error { return refusalsText(w, all) }, err
+			return all, func(w io.Writer) { refusalsText(w, all) }, err
 		}}.command()
 }
 
 // refusalsText writes a line for each participant and reason.
-func refusalsText(w io.Writer, all []query.Rejection) error {
+func refusalsText(w io.Writer, all []query.Rejection) {
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(w, "this node has rejected no gradient")
-		return err
+		fmt.Fprintln(w, "this node has rejected no gradient")
+		return
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "participant\treason\trounds\tgradients\trounds signed by it\tlast\tthe first of the last round")
-	for _, x := range sumRefusals(all) {
-		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d/%d\t%s\n", x.Participant, x.Reason, x.rounds, x.count, x.signed, x.Epoch,
-			x.Round, command.Plain(x.Log))
-	}
-	return t.Flush()
+	command.Table(w, "participant\treason\trounds\tgradients\trounds signed by it\tlast\tthe first of the last round",
+		sumRefusals(all), func(x refused) string {
+			return fmt.Sprintf("%d\t%s\t%d\t%d\t%d\t%d/%d\t%s", x.Participant, x.Reason, x.rounds, x.count, x.signed, x.Epoch,
+				x.Round, command.Plain(x.Log))
+		})
 }
 
 // refused is the sum of the rejections of one participant for one reason. The Rejection is the last of a gradient that

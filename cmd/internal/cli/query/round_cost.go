@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -30,7 +30,7 @@ type pricedRound struct {
 func weigh(r app.Record) pricedRound {
 	p := pricedRound{Record: r, Contributions: []weighed{}}
 	for _, c := range r.Contributions {
-		p.Contributions = append(p.Contributions, weighed{c, chainview.WeightOf(&r, c)})
+		p.Contributions = append(p.Contributions, weighed{c, query.WeightOf(&r, c)})
 	}
 	return p
 }

@@ -16,10 +16,11 @@ func TestRoundSaysItsCost(t *testing.T) {
 	p := pricedRound{Record: app.Record{Epoch: 1, Round: 3}, Epsilon: &epsilon, budget: 4}
 	require.Equal(t, "1.746 of 4", p.cost())
 	var out strings.Builder
-	require.NoError(t, RoundText(&out, p.Record, p.cost()))
+	RoundText(&out, p.Record, []app.Participant{{Index: 5, Active: true}}, p.cost())
 	require.Contains(t, out.String(), "\nepsilon  1.746 of 4\n")
+	require.Regexp(t, `5 +absent .*No gradient of it is in block`, out.String())
 	out.Reset()
-	require.NoError(t, RoundText(&out, p.Record, ""))
+	RoundText(&out, p.Record, nil, "")
 	require.NotContains(t, out.String(), "epsilon")
 	p.budget = 0
 	require.Equal(t, "1.746", p.cost())

@@ -21,12 +21,13 @@ import (
 func NodeStatus() *cobra.Command {
 	cmd := question{use: "status", example: "spdl status --node tcp://127.0.0.1:26657",
 		short: "CometBFT's status of a node: identity, sync, validator",
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
 			s, err := c.RPC().Status(ctx)
 			if err != nil {
 				return nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 			}
-			answer := nodeStatus{ResultStatus: s, Hint: connections(ctx, c).Hint(string(s.NodeInfo.ID()))}
+			view, _ := c.Connections(ctx) // an empty view if the node does not answer
+			answer := nodeStatus{ResultStatus: s, Hint: view.Hint(string(s.NodeInfo.ID()))}
 			if info, err := c.RPC().ABCIInfo(ctx); err == nil {
 				answer.Program = fmt.Sprintf("spdl %s, state machine %d", info.Response.Version, info.Response.AppVersion)
 			}
@@ -47,21 +48,16 @@ type nodeStatus struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// connections returns the node's view of its peers, an empty one if it does not answer.
-func connections(ctx context.Context, c *client.Client) query.Connections {
-	view, _ := c.Connections(ctx)
-	return view
-}
-
 // chainStatus is the application's status with what CometBFT says about the node, which is left out if the node does
 // not answer that.
 type chainStatus struct {
 	query.Status
-	LastBlock  *time.Time `json:"last_block_time,omitempty"` // nil before the first block
-	CatchingUp bool       `json:"catching_up,omitempty"`
-	Peers      *int       `json:"peers,omitempty"`
-	Gap        string     `json:"gap,omitempty"` // query.Connections.Gap, with its remedy
-	hint       string     // query.Connections.Hint, before the first block
+	LastBlock  *time.Time    `json:"last_block_time,omitempty"` // nil before the first block
+	CatchingUp bool          `json:"catching_up,omitempty"`
+	Peers      *int          `json:"peers,omitempty"`
+	Gap        string        `json:"gap,omitempty"`   // query.Connections.Gap, with its remedy
+	Votes      *client.Votes `json:"votes,omitempty"` // while the chain waits for a block
+	hint       string        // query.Connections.Hint, before the first block
 }
 
 func queryStatus() *cobra.Command {
@@ -69,12 +65,12 @@ func queryStatus() *cobra.Command {
 		example: "spdl query status --node tcp://127.0.0.1:26657\n  spdl query status --watch --home ./net/node0",
 		short:   "Height, age of the last block, round, leader ranking, peers, application hash",
 		path:    fixed("progress"),
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
 			app, err := c.Status(ctx)
 			if err != nil {
 				return nil, nil, err
 			}
-			view := connections(ctx, c)
+			view, _ := c.Connections(ctx) // an empty view if the node does not answer
 			s := chainStatus{Status: app}
 			if gap, remedy := view.Gap(); gap != "" {
 				s.Gap = gap + ": " + remedy
@@ -83,6 +79,7 @@ func queryStatus() *cobra.Command {
 				s.CatchingUp = node.SyncInfo.CatchingUp
 				if node.SyncInfo.LatestBlockHeight > 0 {
 					s.LastBlock = &node.SyncInfo.LatestBlockTime
+					s.Votes = votes(ctx, c, time.Since(*s.LastBlock).Seconds(), s.CatchingUp)
 				} else {
 					s.hint = view.Hint(string(node.NodeInfo.ID()))
 				}
@@ -90,34 +87,49 @@ func queryStatus() *cobra.Command {
 			if net, err := c.RPC().NetInfo(ctx); err == nil {
 				s.Peers = &net.NPeers
 			}
-			return s, func(w io.Writer) error { return s.text(w, time.Now()) }, nil
+			return s, func(w io.Writer) { s.text(w, time.Now()) }, nil
 		}}.command()
 }
 
 // text prints the status at a time.
-func (s chainStatus) text(w io.Writer, now time.Time) error {
+func (s chainStatus) text(w io.Writer, now time.Time) {
 	phase := "training"
-	if s.Done {
+	switch {
+	case s.Done && s.Round < s.Rounds:
+		phase = caveat.EndedEarly
+	case s.Done:
 		phase = "finished"
-	} else if s.Phase != "" {
+	case s.Phase != "":
 		phase = fmt.Sprintf("%s, %d committed", s.Phase, s.Committed)
 	}
-	_, err := fmt.Fprintf(w, "chain         %s\nheight        %d\n%sapp hash      %s\nepoch         %d\nround         "+
+	fmt.Fprintf(w, "chain         %s\nheight        %d\n%sapp hash      %s\nepoch         %d\nround         "+
 		"%d of %d, %s\nranking       %v\nparticipants  %d, %d gradients pending\n%smodel         %d parameters\nrule     "+
 		"     %s\nepsilon       %s\nseed          %s\n",
 		s.ChainID, s.Height, s.blockText(now), s.AppHash, s.Epoch, s.Round, s.Rounds, phase, s.Ranking, s.Participants,
 		s.Pending, s.peersText(), s.Dim, s.Rule, spentText(s.Epsilon), s.Seed)
-	if err == nil && s.TestChain {
-		_, err = fmt.Fprintln(w, caveat.TestChain)
+	if s.TestChain {
+		fmt.Fprintln(w, caveat.TestChain)
 	}
-	if err == nil && s.Home != nil {
-		_, err = fmt.Fprint(w, homeText(*s.Home))
+	if s.Home != nil {
+		for _, l := range doctor.HomeLines(s.Home) {
+			fmt.Fprintf(w, "%-14s%s\n", l.Name, command.Plain(l.Text))
+		}
 	}
-	return err
 }
 
-// blockOverdue is the age of the last block from which the chain, or this node, stands.
-const blockOverdue = time.Minute
+// votes returns who votes for the block that a node waits for, by the age of the last block in seconds. It returns nil
+// if blocks come, if the node needs none, or if its RPC does not say.
+func votes(ctx context.Context, c *client.Client, age float64, idle bool) *client.Votes {
+	if age <= client.Overdue.Seconds() || idle {
+		return nil
+	}
+	participants, _ := c.Participants(ctx) // without them validators have no names
+	v, err := client.ReadVotes(ctx, c.RPC(), participants)
+	if err != nil {
+		return nil
+	}
+	return &v
+}
 
 // blockText returns the line about the age of the last block at a time, "" if it is not known.
 func (s chainStatus) blockText(now time.Time) string {
@@ -131,7 +143,9 @@ func (s chainStatus) blockText(now time.Time) string {
 		text += ": " + command.Plain(s.Gap)
 	case s.CatchingUp:
 		text += ": the node fetches the blocks that it lacks"
-	case age > blockOverdue:
+	case s.Votes != nil:
+		text += ": " + command.Plain(s.Votes.Standstill())
+	case age > client.Overdue:
 		text += `: the chain stands, or this node alone (spdl doctor, check "last block")`
 	}
 	return text + "\n"
@@ -147,12 +161,4 @@ func (s chainStatus) peersText() string {
 		text += ": " + command.Plain(s.hint)
 	}
 	return text + "\n"
-}
-
-// homeText describes a node's declaration about its own home.
-func homeText(h query.Home) (text string) {
-	for _, l := range doctor.HomeLines(&h) {
-		text += fmt.Sprintf("%-14s%s\n", l.Name, command.Plain(l.Text))
-	}
-	return text
 }

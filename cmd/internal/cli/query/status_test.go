@@ -1,12 +1,16 @@
 package query
 
 import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 )
 
@@ -17,7 +21,7 @@ func TestStatusText(t *testing.T) {
 	at, peers := now.Add(-2400*time.Millisecond), 3
 	text := func(s chainStatus) string {
 		var b strings.Builder
-		require.NoError(t, s.text(&b, now))
+		s.text(&b, now)
 		return b.String()
 	}
 	s := chainStatus{Status: query.Status{ChainID: "c", Height: 7}, LastBlock: &at, Peers: &peers}
@@ -25,14 +29,16 @@ func TestStatusText(t *testing.T) {
 	require.Contains(t, got, "height        7\nlast block    2s ago\napp hash ")
 	require.Contains(t, got, "peers         3 connected\n")
 
-	at = now.Add(-blockOverdue - time.Second)
-	require.Contains(t, text(s), "last block    1m1s ago: the chain stands, or this node alone (spdl doctor")
+	at = now.Add(-client.Overdue - time.Second)
+	require.Contains(t, text(s), "last block    21s ago: the chain stands, or this node alone (spdl doctor")
+	s.Votes = &client.Votes{Silent: []string{`2 "carol"`, `3 "dave"`}, All: 4}
+	require.Contains(t, text(s), `last block    21s ago: No quorum: 2 of 4 validators vote, not 2 "carol", 3 "dave"`)
 	s.CatchingUp = true
-	require.Contains(t, text(s), "last block    1m1s ago: the node fetches the blocks that it lacks\n")
+	require.Contains(t, text(s), "last block    21s ago: the node fetches the blocks that it lacks\n")
 
 	gap, remedy := query.Connections{MissingBlock: 23, OldestBlock: 42}.Gap()
 	s.Gap = gap + ": " + remedy
-	require.Contains(t, text(s), "last block    1m1s ago: no peer has block 23, which this node needs next: the oldest "+
+	require.Contains(t, text(s), "last block    21s ago: no peer has block 23, which this node needs next: the oldest "+
 		"that they keep is 42")
 	require.Contains(t, text(s), "spdl reset-state --yes, then CMT_STATESYNC_ENABLE=true")
 
@@ -47,4 +53,31 @@ func TestStatusText(t *testing.T) {
 	require.NotContains(t, text(s), "peers")
 	peers, s.Peers, s.hint = 0, &peers, "they close"
 	require.Contains(t, text(s), "peers         0 connected: they close\n")
+}
+
+// TestVotes: votes asks who votes from client.Overdue on, as --watch does.
+func TestVotes(t *testing.T) {
+	answers := map[string]string{
+		"abci_query":      `{"response":{"value":"W10="}}`, // no participants
+		"consensus_state": `{"round_state":{"height_vote_set":[{"prevotes":["Vote{0:AB}","nil-Vote"]}]}}`,
+		"validators":      `{"total":"2","validators":[{"address":"AA"},{"address":"BB"}]}`,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + answers[q.Method] + `}`))
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL)
+	require.NoError(t, err)
+	overdue := client.Overdue.Seconds()
+	require.Nil(t, votes(t.Context(), c, overdue-1, false))
+	require.Nil(t, votes(t.Context(), c, overdue+1, true))
+	require.Equal(t, "No quorum: 1 of 2 validators vote, not BB, and a block takes more than two thirds",
+		votes(t.Context(), c, overdue+1, false).Standstill())
+	delete(answers, "consensus_state")
+	require.Nil(t, votes(t.Context(), c, overdue+1, false))
 }

@@ -31,7 +31,7 @@ type watching struct {
 
 func (o *watching) flags(cmd *cobra.Command) {
 	command.Flag(cmd, &o.participants, "participants", false, "how each participant fared, those in trouble first, what "+
-		"stands against them, and the time left")
+		"stands against them, the time left, and how good the model is on the test rows of --home")
 	command.Flag(cmd, &o.again, "watch", false, "show that again and again until Ctrl-C; -o json prints a line a look")
 	command.Flag(cmd, &o.interval, "interval", time.Second, "time between two looks of --watch")
 }
@@ -44,7 +44,7 @@ func (o *watching) run(r *command.Run, address string) error {
 	if err != nil {
 		return err
 	}
-	n := lookedAt(c)
+	n := lookedAt(r, c)
 	g, err := n.look(r.Context)
 	if err != nil {
 		return err
@@ -85,16 +85,14 @@ func (g *Glance) show(r *command.Run) error {
 	if command.IsTerminal(r.Out) {
 		b.WriteString(clearScreen)
 	}
-	if err := g.text(&b); err != nil {
-		return err
-	}
+	g.text(&b)
 	_, err := fmt.Fprintln(r.Out, b.String())
 	return err
 }
 
 // text prints first whether the net and this node work, how long the training takes and who is in trouble; then
 // the last round, and a table of the participants.
-func (g *Glance) text(w io.Writer) error {
+func (g *Glance) text(w io.Writer) {
 	s := g.Status
 	lines := append([]string{fmt.Sprintf("%s  %s  %s  %d peers  %s", oneLine(s.ChainID, nameRunes),
 		oneLine(g.Moniker, nameRunes), g.At.Format(time.TimeOnly), g.Peers, g.phase())}, g.alarms()...)
@@ -110,10 +108,10 @@ func (g *Glance) text(w io.Writer) error {
 		lines = append(lines, fmt.Sprintf("last closed: round %d (the first is 0)   leader %d%s   %d included: %s", r.Round,
 			r.Leader, failed, len(r.Contributions), g.counts()))
 	}
-	for _, l := range lines {
+	for _, l := range append(lines, g.Model.lines()...) {
 		fmt.Fprintln(w, l)
 	}
-	return g.table(w)
+	g.table(w)
 }
 
 // phase returns the phase of the training in a few words.
@@ -121,10 +119,12 @@ func (g *Glance) phase() string {
 	switch {
 	case g.CatchingUp:
 		return "catching up"
-	case g.Status.Done:
-		return "finished"
 	case g.Votes != nil:
 		return "NO BLOCK"
+	case g.Status.Done && g.Status.Round < g.Status.Rounds:
+		return "ended early, budgets are spent"
+	case g.Status.Done:
+		return "finished"
 	case g.Status.Phase != "":
 		return fmt.Sprintf("%s, %d committed", g.Status.Phase, g.Status.Committed)
 	}
@@ -155,8 +155,7 @@ func (g *Glance) alarms() (lines []string) {
 	return lines
 }
 
-// timeLeft returns an estimate of the time for the remaining rounds, "" if it is unknown, as
-// while no block comes.
+// timeLeft returns an estimate of the time for the remaining rounds, "" if it is unknown, as while no block comes.
 func (g *Glance) timeLeft() string {
 	s := g.Status
 	if s.Done || s.Round >= s.Rounds || g.RoundTook <= 0 || g.Votes != nil {
@@ -231,7 +230,7 @@ const shownRows = 40
 var marks = []string{"", "! ", "! ", "!! "}
 
 // table prints a line for each participant, those with trouble first.
-func (g *Glance) table(w io.Writer) error {
+func (g *Glance) table(w io.Writer) {
 	spend, level, fates := map[uint32]query.Spend{}, map[uint32]int{}, g.fates()
 	for _, p := range g.Spend {
 		spend[p.Participant] = p
@@ -269,7 +268,7 @@ func (g *Glance) table(w io.Writer) error {
 	if more := len(order) - shownRows; more > 0 {
 		fmt.Fprintf(t, "and %d more: spdl query participants\n", more)
 	}
-	return t.Flush()
+	_ = t.Flush()
 }
 
 // The max numbers of characters of a name, and of a participant's name.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/audit"
 	cliaudit "github.com/spdl/spdl/cmd/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/gain"
 	"github.com/spdl/spdl/cmd/internal/history"
 	"github.com/spdl/spdl/cmd/internal/history/page"
 	"github.com/spdl/spdl/testnet"
@@ -29,22 +31,25 @@ import (
 func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.New(&cobra.Command{
-		Use:   "report DIR",
-		Short: "Join figures, or what a chain did, into one HTML file",
+		Use:   "report DIR...",
+		Short: "Join figures, or what chains did, into one HTML file",
 		Long: "Join results into one HTML file that needs no network. DIR is a folder of `spdl-lab experiment`, the " +
 			"home of a stopped node, or that\n" +
-			"of a stopped localnet. A chain is replayed from its blocks, as `spdl audit replay` does, and the model of " +
-			"every round is\n" +
+			"of a stopped localnet or rehearsal. A chain is replayed from its blocks, as `spdl audit replay` does, and the " +
+			"model of every round is\n" +
 			"measured on the test set of the node's worker, or by its trainer. --csv writes its rounds for other programs: " +
 			"files of\n" +
-			"several chains have the same columns.",
+			"several chains have the same columns. Of a localnet with files of sites, as a rehearsal is, the page says what " +
+			"each site gains\n" +
+			"by the last model, as spdl model gain does. The page of several chains has their results, the parameters that " +
+			"differ, and\n" +
+			"their curves, except where the test sets or the units of epsilon differ.",
 		Example: "  spdl-lab report build/figures\n" +
-			"  spdl-lab testnet start --home ./net && spdl-lab report ./net --csv net.csv",
-		Args: cobra.ExactArgs(1),
+			"  spdl-lab testnet start --home ./net && spdl-lab report ./net --csv net.csv\n" +
+			"  spdl-lab report ./net ./net-with-weights --out weights.html",
+		Args: cobra.MinimumNArgs(1),
 	}, o.run)
-	command.Flag(cmd, &o.out, "out", "", "where the page goes (default: DIR/report.html)")
-	command.Flag(cmd, &o.out, "file", "", "the name of --out in release 0.1")
-	cobra.CheckErr(cmd.Flags().MarkHidden("file"))
+	command.Flag(cmd, &o.out, "out", "", "where the page goes (default: DIR/report.html; of several chains, to be named)")
 	command.Flag(cmd, &o.csv, "csv", "", "CSV file to write, which must not exist: a row for each round of a chain's page")
 	return cmd
 }
@@ -58,7 +63,9 @@ func (o *options) run(r *command.Run, args []string) error {
 	}
 	var text []byte
 	var err, found error
-	if folder, ok := homeIn(args[0]); ok {
+	if len(args) > 1 {
+		text, found, err = o.sideBySide(r, args)
+	} else if folder, ok := homeIn(args[0]); ok {
 		text, found, err = o.chainReport(r, args[0], folder)
 	} else if text, err = experiment.Report(args[0]); err == nil && o.csv != "" {
 		err = command.Usage(fmt.Errorf("--csv is of a chain's rounds, and %s holds figures, beside which are their CSV files",
@@ -74,16 +81,52 @@ func (o *options) run(r *command.Run, args []string) error {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		return err
 	}
-	if err := r.Show(map[string]string{"file": path}, command.Line(path)); err != nil {
-		return err
+	return cmp.Or(r.Show(map[string]string{"file": path}, command.Line(path)), found)
+}
+
+// sideBySide returns the page of several stopped nodes' chains, and the divergences that the replays found, if any.
+func (o *options) sideBySide(r *command.Run, dirs []string) (text []byte, found, err error) {
+	if o.out == "" || o.csv != "" {
+		return nil, nil, command.Usage(errors.New("several chains: want --out, and no --csv, which is of one"))
 	}
-	return found
+	version, err := command.Build()
+	if err != nil {
+		return nil, nil, err
+	}
+	var runs []page.Run
+	folders := make([]string, len(dirs))
+	for i, dir := range dirs { // before the first replay, which may be long
+		var ok bool
+		if folders[i], ok = homeIn(dir); !ok {
+			return nil, nil, command.Usage(fmt.Errorf("%s holds no chain, and only chains stand side by side", dir))
+		}
+	}
+	for i, dir := range dirs {
+		h, _, err := read(r, folders[i])
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		if d := h.Audit.Divergence; d != nil {
+			found = errors.Join(found, fmt.Errorf("%s: %w", dir, d))
+		}
+		runs = append(runs, page.Run{Name: dir, Chain: h})
+	}
+	text, err = page.SideBySide(runs, page.Origin{Command: "spdl-lab report " + strings.Join(dirs, " "), Version: version})
+	return text, found, err
+}
+
+// netIn returns the folder of the net of a rehearsal, and every other folder itself.
+func netIn(dir string) string {
+	if net := filepath.Join(dir, "net"); testnet.Made(net) {
+		return net
+	}
+	return dir
 }
 
 // homeIn returns the home of a chain's node in a folder: the folder itself, or the first home of a
 // localnet.
 func homeIn(dir string) (folder string, ok bool) {
-	if testnet.Made(dir) {
+	if dir = netIn(dir); testnet.Made(dir) {
 		dir = filepath.Join(dir, "node0")
 	}
 	_, err := os.Stat(filepath.Join(dir, "config", "genesis.json"))
@@ -95,6 +138,13 @@ func read(r *command.Run, folder string) (h *history.Chain, doc *types.GenesisDo
 	c, a, err := home.Load(folder)
 	if err != nil {
 		return nil, nil, err
+	}
+	m, err := testnet.Described(filepath.Dir(folder))
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(m.Sites) > 0 { // a node's own file is one site's
+		a.Worker.Data = m.Data
 	}
 	src, err := audit.OpenHome(c)
 	if errors.Is(err, os.ErrNotExist) {
@@ -122,13 +172,26 @@ func (o *options) chainReport(r *command.Run, dir, folder string) (text []byte, 
 	if err != nil {
 		return nil, nil, err
 	}
+	m, err := testnet.Described(netIn(dir))
+	if err != nil {
+		return nil, nil, err
+	}
 	h, doc, err := read(r, folder)
 	if err != nil {
 		return nil, nil, err
 	}
 	of := page.Origin{Command: "spdl-lab report " + dir, Version: version, GenesisTime: doc.GenesisTime}
-	if of.Attacks, err = testnet.Attackers(dir); err != nil {
-		return nil, nil, err
+	of.Attacks = m.Attackers()
+	of.Gains.Head = gain.Head
+	for i, file := range m.Sites {
+		s := page.Site{Name: fmt.Sprintf("node%d (%s)", i, filepath.Base(file))}
+		if g, err := gain.Of(file, h.State.Params.Model, h.State.Model, 0); err == nil {
+			s.About = fmt.Sprintf("%d of %d test rows are %s", g.Positives, g.Rows, g.Class)
+			s.Verdict, s.Cells, s.NoneBeatsRate = g.Gain, g.Cells(), g.NoneBeatsRate()
+		} else {
+			s.Name += " (" + err.Error() + ")"
+		}
+		of.Gains.Sites = append(of.Gains.Sites, s)
 	}
 	raw, err := os.ReadFile(filepath.Join(folder, "config", "genesis.json"))
 	if err != nil {

@@ -3,7 +3,9 @@ package schema
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -74,23 +76,15 @@ func (o *draftOptions) run(r *command.Run, args []string) error {
 		if err := command.WriteOut(o.out, text); err != nil {
 			return err
 		}
-		return r.Show(d, func(w io.Writer) error {
-			if err := Text(w, args[0], d); err != nil {
-				return err
-			}
-			_, err := fmt.Fprintf(w, "written: %s; next: %s schema check %[1]s %[3]s\n", o.out, command.Program("spdl"), args[0])
-			return err
+		return r.Show(d, func(w io.Writer) {
+			Text(w, args[0], d)
+			fmt.Fprintf(w, "written: %s; next: %s schema check %[1]s %[3]s\n", o.out, command.Program("spdl"), args[0])
 		})
 	}
 	if !r.JSON {
-		if err := Text(r.Err, args[0], d); err != nil {
-			return err
-		}
+		Text(r.Err, args[0], d)
 	}
-	return r.Show(d, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return r.Show(d, func(w io.Writer) { _, _ = w.Write(text) })
 }
 
 // Read reads a schema's file.
@@ -106,45 +100,35 @@ func Read(path string) (params.Table, error) {
 func Encode(t params.Table) ([]byte, error) {
 	columns := t.Columns
 	t.Columns = nil
-	head, err := json.Marshal(t)
+	var b bytes.Buffer
+	to := json.NewEncoder(&b)
+	to.SetEscapeHTML(false) // "<=20" as it is
+	err := to.Encode(t)
+	for _, c := range columns {
+		err = cmp.Or(err, to.Encode(c))
+	}
 	if err != nil {
 		return nil, err
 	}
-	var lines []string
-	for _, c := range columns {
-		line, err := json.Marshal(c)
-		if err != nil {
-			return nil, err
-		}
-		if len(c.Values) > 0 { // the ends are of numbers
-			line = bytes.Replace(line, []byte(`"low":0,"high":0,`), nil, 1)
-		}
-		lines = append(lines, "  "+string(line))
-	}
-	text := bytes.Replace(head, []byte(`"columns":null`), []byte(`"columns":[`+"\n"+strings.Join(lines, ",\n")+"\n]"), 1)
-	return append(text, '\n'), nil
+	head, lines, _ := strings.Cut(strings.ReplaceAll(strings.TrimSpace(b.String()), "\n", ",\n  "), ",\n")
+	lines = strings.ReplaceAll(lines, `"low":0,"high":0,"values"`, `"values"`) // the ends are of numbers
+	return []byte(strings.Replace(head, `"columns":null`, `"columns":[`+"\n"+lines+"\n]", 1) + "\n"), nil
 }
 
 // Text writes what is said of a draft.
-func Text(w io.Writer, file string, d table.Draft) error {
+func Text(w io.Writer, file string, d table.Draft) {
 	fmt.Fprintf(w, "%s: %d rows", file, d.Rows)
 	if d.Schema.Group != "" {
 		fmt.Fprintf(w, " of %d groups", d.Units)
 	}
 	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "COLUMN\tIS\tMISSING\tNOTE\t%s\n", public)
-	for _, c := range d.Columns {
-		fmt.Fprintf(t, "%s\t%s\t%.3g %%\t%s\t%s\n", command.Plain(c.Name), c.Kind, 100*c.Missing, c.Note,
+	command.Table(w, "COLUMN\tIS\tMISSING\tNOTE\t"+public, d.Columns, func(c table.Drafted) string {
+		return fmt.Sprintf("%s\t%s\t%.3g %%\t%s\t%s", command.Plain(c.Name), c.Kind, 100*c.Missing, c.Note,
 			command.Plain(c.Public))
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	})
 	for _, note := range d.Notes {
 		fmt.Fprintln(w, "note:", command.Plain(note))
 	}
-	return nil
 }
 
 // checked is what schema check shows.
@@ -163,7 +147,8 @@ func checkCommand() *cobra.Command {
 For each column of a file it says how many rows have no value, a number beyond the
 bounds, or a text that the schema does not know, and which values no row has. Files of
 several sites stand side by side. It ends with 1 if a file cannot be read by the
-schema, or another schema differs.`,
+schema, if more than half of a column's texts are unknown, or if another schema
+differs.`,
 		Example: "  spdl schema check schema.json north.csv south.csv\n  spdl schema check ours.json theirs.json",
 		Args:    cobra.MinimumNArgs(1),
 	}, check)
@@ -195,13 +180,17 @@ func check(r *command.Run, args []string) error {
 		}
 		out.Files, wrong = append(out.Files, fit), wrong+len(fit.Faults)
 	}
-	if err := r.Show(out, func(w io.Writer) error { return out.text(w, t) }); err != nil {
+	if err := r.Show(out, func(w io.Writer) { out.text(w, t) }); err != nil {
 		return err
 	}
-	if n := wrong + len(out.Differences); n > 0 {
-		return fmt.Errorf("%d faults: correct the files, or give the schema a missing, others, values or columns", n)
+	var faults, differ error
+	if wrong > 0 {
+		faults = fmt.Errorf("%d faults: correct the files, or give the schema a missing, others, values or columns", wrong)
 	}
-	return nil
+	if n := len(out.Differences); n > 0 {
+		differ = fmt.Errorf("%d differences between schemas, want none: members agree on one file, and train by it", n)
+	}
+	return errors.Join(faults, differ)
 }
 
 // differences returns the lines of two schemas' files that only one has: members train one model with equal ones.
@@ -227,7 +216,7 @@ func differences(a, b params.Table) (list []string, err error) {
 	return list, nil
 }
 
-func (c checked) text(w io.Writer, t params.Table) error {
+func (c checked) text(w io.Writer, t params.Table) {
 	fmt.Fprintf(w, "%s: %d columns, %d inputs, classes %s\n", c.Schema, len(t.Columns), t.Inputs(),
 		command.Plain(strings.Join(t.Classes, ", ")))
 	for _, f := range c.Files {
@@ -251,9 +240,7 @@ func (c checked) text(w io.Writer, t params.Table) error {
 				100*x.Missing, 100*x.Clipped, 100*x.Unknown, command.Plain(strings.Join(x.Unseen, ", ")))
 		}
 	}
-	if err := tab.Flush(); err != nil {
-		return err
-	}
+	_ = tab.Flush()
 	for _, f := range c.Files {
 		for _, x := range f.Faults {
 			fmt.Fprintf(w, "fault: %s %s\n", f.File, command.Plain(x))
@@ -262,5 +249,4 @@ func (c checked) text(w io.Writer, t params.Table) error {
 	for _, x := range c.Differences {
 		fmt.Fprintln(w, "differs:", command.Plain(x))
 	}
-	return nil
 }

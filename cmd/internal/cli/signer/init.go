@@ -21,11 +21,10 @@ func initCommand() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "init FOLDER",
 		Short: "Move the participant's keys and journal from the node's home to that of a signer",
-		Long: "Move the participant's keys and journal from the home of a node, which is stopped, to the new home FOLDER\n" +
-			"of a signer, and set worker.signer of the node. Over TCP both homes get a certificate of the other; copy FOLDER " +
-			"to\n" +
-			"the signer's host then, and remove it here. Encrypted keys stay encrypted. Run again after it was cut off, it " +
-			"goes on.",
+		Long: `Move the participant's keys and journal from the home of a node, which is stopped, to the new home FOLDER of a
+signer, and set worker.signer of the node. Over TCP both homes get a certificate of the other; copy FOLDER to
+the signer's host then, and remove it here. Encrypted keys stay encrypted. Run again after it was cut off, it
+goes on.`,
 		Example: "  spdl signer init ./vault --home ./node --listen unix:///run/spdl/signer.sock\n" +
 			"  spdl signer init ./vault --home ./node --listen tcp://0.0.0.0:26661 --address tcp://10.0.0.6:26661 --allow " +
 			"approve,consent",
@@ -78,10 +77,9 @@ func (o *initOptions) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
-	return r.Show(report{to, address, settings.Allow}, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "The participant's keys and journal are in %s, and %s has none.\n"+
+	return r.Show(report{to, address, settings.Allow}, func(w io.Writer) {
+		fmt.Fprintf(w, "The participant's keys and journal are in %s, and %s has none.\n"+
 			"1. spdl signer --home %s\n2. spdl start --home %s\n", to, r.HomeText, to, r.HomeText)
-		return err
 	})
 }
 

@@ -33,8 +33,7 @@ const (
 	silence = 5 * time.Second
 )
 
-// Command returns the command, which holds a validator's or a participant's keys in a process of its
-// own.
+// Command returns the command, which holds a validator's or a participant's keys in a process of its own.
 func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.Service(command.New(&cobra.Command{
@@ -77,14 +76,7 @@ type options struct {
 }
 
 func (o *options) run(r *command.Run, _ []string) error {
-	if err := o.logs.Check(); err != nil {
-		return err
-	}
-	c, a, err := r.LoadHome()
-	if err != nil {
-		return err
-	}
-	logger, err := o.logs.Logger(r, c, "info")
+	c, a, logger, err := o.logs.Begin(r, "info")
 	if err != nil {
 		return err
 	}
@@ -190,9 +182,8 @@ func (o *options) signBlocks(r *command.Run, c *config.Config, chainID string, l
 // errNodeID means that another node than that of --node-id answers at --connect.
 var errNodeID = errors.New("this is not the validator's node")
 
-// dialer returns a function that connects to the node. Over TCP it rejects every node without the
-// given id. Such a node could request signatures for later heights, after which the validator could
-// not sign the chain's own.
+// dialer returns a function that connects to the node. Over TCP it rejects every node without the given id. Such a node
+// could request signatures for later heights, after which the validator could not sign the chain's own.
 func (o *options) dialer() (privval.SocketDialer, error) {
 	if path, ok := strings.CutPrefix(o.connect, "unix://"); ok {
 		return privval.DialUnixFn(path), nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,8 +16,8 @@ import (
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/cli/model"
 	"github.com/spdl/spdl/cmd/internal/cli/schema"
+	"github.com/spdl/spdl/cmd/internal/gain"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 	"github.com/spdl/spdl/cmd/internal/modelfile/fetch"
 	"github.com/spdl/spdl/cmd/internal/verify"
@@ -41,8 +42,8 @@ type rehearsal struct {
 // site is what a rehearsal says of a member.
 type site struct {
 	table.Part
-	Gain  *model.Gain `json:"gain"`            // null where there is none
-	Error string      `json:"error,omitempty"` // why there is none
+	Gain  *gain.Report `json:"gain"`            // null where there is none
+	Error string       `json:"error,omitempty"` // why there is none
 }
 
 // Rehearse returns the command that trains a table as several sites would.
@@ -63,7 +64,7 @@ With --home a folder keeps schema.json, the sites' files, the model and the net;
 otherwise all of it is temporary.`,
 		Example: "  spdl-lab rehearse patients.csv --label outcome --by hospital --group patient_id\n" +
 			"  spdl-lab rehearse patients.csv --label outcome --members 7 --attack 0=sign-flip --home ./rehearsal",
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MinimumNArgs(1),
 	}, o.run)
 	m := &o.Manifest
 	command.TableFlags(cmd, &m.Label, &m.Group)
@@ -83,6 +84,9 @@ otherwise all of it is temporary.`,
 
 func (o *rehearsal) run(r *command.Run, args []string) (err error) {
 	switch {
+	case len(args) > 1:
+		return command.Usage(fmt.Errorf("%d files, want one that names each row's site: `python3 docs/sites.py %s > "+
+			"all.csv` makes it, for --by site", len(args), strings.Join(args, " ")))
 	case o.Label == "" && o.Schema == "":
 		return command.Usage(errors.New("--label is missing: the column of the labels, or --schema"))
 	case o.members > maxSites:
@@ -110,7 +114,7 @@ func (o *rehearsal) run(r *command.Run, args []string) (err error) {
 	o.inProcess, o.then = true, func(ctx context.Context, n *testnet.Net) error { return o.finish(ctx, r, n) }
 	p := n.Genesis.Params
 	return o.startOptions.run(r.Context, r, n, &testnet.Reporter{Out: r.Out, JSON: r.JSON, Rounds: p.Training.Rounds,
-		Delta: p.Privacy.Delta, TestChain: p.TestChain})
+		Delta: p.Privacy.Delta, TestChain: p.TestChain, Model: p.Model})
 }
 
 // prepare makes the schema, the sites' files and the net.
@@ -148,23 +152,21 @@ func (o *rehearsal) describe(r *command.Run, file string) error {
 		return err
 	}
 	m.Schema, m.Label, m.Group = filepath.Join(o.folder, "schema.json"), "", ""
-	if err := command.WriteOut(m.Schema, text); err != nil {
-		return err
-	}
-	return schema.Text(r.Err, file, d)
+	schema.Text(r.Err, file, d)
+	return command.WriteOut(m.Schema, text)
 }
 
 // split makes a file and a member for each site.
 func (o *rehearsal) split(r *command.Run, file string) (err error) {
 	m, most := &o.Manifest, maxSites
-	t, err := schema.Read(m.Schema)
-	if err != nil {
-		return err
-	}
 	if o.by == "" {
 		most = o.members
 	}
-	if o.parts, err = table.Split(file, o.by, t.Group, filepath.Join(o.folder, "sites"), most); err != nil {
+	t, err := schema.Read(m.Schema)
+	if err == nil {
+		o.parts, err = table.Split(file, o.by, t.Group, filepath.Join(o.folder, "sites"), most)
+	}
+	if err != nil {
 		return err
 	}
 	m.Validators, m.Data, m.Home, m.Memory = len(o.parts), file, filepath.Join(o.folder, "net"), !r.Named
@@ -199,7 +201,7 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 	}{"rehearsal", v, nil}
 	for _, p := range o.parts {
 		s := site{Part: *p}
-		if g, err := model.GainOf(p.Path, f.Card.Model, f.Parameters, 0); err == nil {
+		if g, err := gain.Of(p.Path, f.Card.Model, f.Parameters, 0); err == nil {
 			s.Gain = &g
 		} else {
 			s.Error = err.Error()
@@ -216,12 +218,12 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 			fmt.Fprintln(r.Out, "no report:", command.Plain(s.Error))
 			continue
 		}
-		if err := s.Gain.Text(r.Out); err != nil {
-			return err
-		}
+		s.Gain.Text(r.Out)
 	}
 	if r.Named {
-		fmt.Fprintf(r.Out, "\nkept in %s: schema.json, sites, model.safetensors, and the net\n", r.HomeText)
+		fmt.Fprintf(r.Out, "\nkept in %s: schema.json, sites (for spdl model gain and adapt: other files have other test "+
+			"rows), model.safetensors, and the net: spdl-lab testnet start --home %[1]s/net --stay goes on with it, and beside "+
+			"it spdl explorer --gain --home %[1]s/net/node0 has the page of what node 0 gains\n", r.HomeText)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,7 +74,7 @@ func (o *startOptions) start(r *command.Run, _ []string) (err error) {
 		fmt.Fprintln(r.Err, "homes:", home)
 	}
 	report := &testnet.Reporter{Out: r.Out, JSON: r.JSON, Rounds: n.Genesis.Params.Training.Rounds,
-		Delta: n.Genesis.Params.Privacy.Delta, TestChain: n.Genesis.Params.TestChain}
+		Delta: n.Genesis.Params.Privacy.Delta, TestChain: n.Genesis.Params.TestChain, Model: n.Genesis.Params.Model}
 	if command.IsTerminal(r.Err) {
 		report.Progress = r.Err
 	}
@@ -101,10 +102,7 @@ func (o *startOptions) net(r *command.Run, home string) (*testnet.Net, error) {
 				"--manifest of a new one, or add --new for one that trains MNIST", home))
 		}
 		m, err := o.manifest(r, home)
-		if err != nil {
-			return nil, err
-		}
-		if err := o.perturbable(m); err != nil {
+		if err = cmp.Or(err, o.perturbable(m)); err != nil {
 			return nil, err
 		}
 		n, err := testnet.Init(m)
@@ -260,8 +258,5 @@ func (o *startOptions) launch(n *testnet.Net) (localnet, func(context.Context, u
 		return nil, nil, err
 	}
 	nodes, err := testnet.StartProcesses(n, binary)
-	if err != nil {
-		return nil, nil, err
-	}
-	return nodes, nodes.Perturb, nil
+	return nodes, nodes.Perturb, err
 }

@@ -90,9 +90,11 @@ func (o *netOptions) declare(cmd *cobra.Command) {
 // Errors about the manifest file and its values are UsageErrors. An error of opening a file that
 // the manifest names is not.
 func (o *netOptions) manifest(r *command.Run, home string) (m testnet.Manifest, err error) {
+	var made testnet.Manifest // the file's
 	if o.file != "" {
 		if err := r.Defaults(func() (err error) {
-			o.Manifest, err = testnet.LoadManifest(o.file)
+			made, err = testnet.LoadManifest(o.file)
+			o.Manifest = made
 			return err
 		}); err != nil {
 			return m, command.Usage(err)
@@ -107,6 +109,11 @@ func (o *netOptions) manifest(r *command.Run, home string) (m testnet.Manifest, 
 			iid, testnet.Partitions[1]))
 	}
 	err = m.Check()
+	was, now := made.Validators+made.Workers, m.Validators+m.Workers
+	if p, bad := preset.Load(made.Params); bad == nil && made.Params == m.Params && made.Validators > 0 && was != now {
+		r.Warn(fmt.Sprintf("%s is for %d participants, with f = %d and batch %d, and the net has %d: make a study for them "+
+			"with spdl new --validators %[5]d", m.Params, was, p.Rule.Byzantine, p.Privacy.Batch, now))
+	}
 	if missing := new(fs.PathError); err == nil || errors.As(err, &missing) {
 		return m, err
 	}
@@ -174,12 +181,11 @@ func testnetInitCommand() *cobra.Command {
 			return err
 		}
 		warn(r, n)
-		return r.Show(n.Nodes, func(w io.Writer) error {
+		return r.Show(n.Nodes, func(w io.Writer) {
 			for _, x := range n.Nodes {
 				fmt.Fprintf(w, "%s  rpc %s  p2p %s\n", r.InText(x.Home), x.RPC, x.P2P)
 			}
-			_, err := fmt.Fprintf(w, "start it: %s testnet start --home %s\n", command.Program("spdl-lab"), r.InText(m.Home))
-			return err
+			fmt.Fprintf(w, "start it: %s testnet start --home %s\n", command.Program("spdl-lab"), r.InText(m.Home))
 		})
 	})
 	o.declare(cmd)
@@ -198,17 +204,18 @@ func testnetNodeCommand() *cobra.Command {
 		if err != nil {
 			return h, command.Usage(err)
 		}
-		if err := train.Collude(n); err != nil {
-			return h, err
-		}
-		return n.Manifest.Hooks(i), nil
+		err = train.Collude(n)
+		return n.Manifest.Hooks(i), err
 	})
 }
 
-// warn prints the warnings about a net's genesis and its seed.
+// warn prints the warnings about a net's genesis and its seed, and names its attackers.
 func warn(r *command.Run, n *testnet.Net) {
 	for _, w := range n.Warnings {
 		r.Warn(w)
+	}
+	for _, a := range n.Manifest.Attacks {
+		fmt.Fprintf(r.Err, "node %d attacks: %s\n", a.Node, a.Kind)
 	}
 	if n.Manifest.Seed != 0 {
 		r.Warn("TEST CHAIN ONLY: --seed makes the noise known, nothing is private")

@@ -25,13 +25,10 @@ func checkCommand() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "check PROGRAM [ARGUMENT...]",
 		Short: "Ask a trainer what one that breaks the privacy guarantee would answer wrongly",
-		Long: "Ask a trainer what one that breaks the privacy guarantee would answer wrongly: batches that are empty, " +
-			"single, shuffled,\n" +
-			"repeated and without one example, and where the unit of privacy is a group, groups of equal rows. It can " +
-			"refute that a\n" +
-			"trainer is sound, and cannot prove it. The model is that of the parameters. Exit codes: 0 nothing was refuted, " +
-			"1 something\n" +
-			"was, 2 wrong use.",
+		Long: `Ask a trainer what one that breaks the privacy guarantee would answer wrongly: batches that are empty, single,
+shuffled, repeated and without one example, and where the unit of privacy is a group, groups of equal rows. It
+can refute that a trainer is sound, and cannot prove it. The model is that of the parameters. Exit codes: 0
+nothing was refuted, 1 something was, 2 wrong use.`,
 		Example: "  spdl trainer check ./train.py\n  spdl trainer check study/train.py --python /usr/bin/python3",
 		Args:    cobra.MinimumNArgs(1),
 	}, o.run)
@@ -106,14 +103,13 @@ func (o *checkOptions) run(r *command.Run, args []string) error {
 	if report.GroupsIgnored {
 		r.Warn(trainer.GroupsIgnored)
 	}
-	if err := r.Show(report, func(w io.Writer) error { return reportText(w, report, p) }); err != nil {
+	if err := r.Show(report, func(w io.Writer) { reportText(w, report, p) }); err != nil {
 		return err
 	}
 	return verdict(r.Context, report)
 }
 
-// verdict returns the error for a report. A trainer that could not be asked has not broken a
-// promise.
+// verdict returns the error for a report. A trainer that could not be asked has not broken a promise.
 func verdict(ctx context.Context, report trainer.Report) error {
 	var start *trainer.StartError
 	var other *trainer.TensorError
@@ -175,10 +171,8 @@ func script(args []string) string {
 	return args[0]
 }
 
-func reportText(w io.Writer, report trainer.Report, p params.Params) error {
-	if err := tensorText(w, report.Tensors); err != nil {
-		return err
-	}
+func reportText(w io.Writer, report trainer.Report, p params.Params) {
+	tensorText(w, report.Tensors)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range report.Findings {
 		verdict := "ok"
@@ -187,11 +181,9 @@ func reportText(w io.Writer, report trainer.Report, p params.Params) error {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", verdict, f.Demand, command.Plain(f.Note))
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	_ = t.Flush()
 	if report.Failure != nil {
-		return nil
+		return
 	}
 	rests := "SPDL clips: the guarantee rests on rows that depend on their own example alone."
 	switch {
@@ -201,14 +193,13 @@ func reportText(w io.Writer, report trainer.Report, p params.Params) error {
 		rests = "SPDL clips: the guarantee rests on rows that depend on their own group alone, and on the groups that the " +
 			"trainer names."
 	}
-	_, err := fmt.Fprintln(w, rests, "This check can refute a trainer, not prove it.")
-	return err
+	fmt.Fprintln(w, rests, "This check can refute a trainer, not prove it.")
 }
 
 // tensorText writes the table of a model's tensors beside those of the parameters.
-func tensorText(w io.Writer, pairs []trainer.Pair) error {
+func tensorText(w io.Writer, pairs []trainer.Pair) {
 	if len(pairs) == 0 {
-		return nil
+		return
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "TENSOR\tMODULE\tPARAMS\t")
@@ -220,7 +211,7 @@ func tensorText(w io.Writer, pairs []trainer.Pair) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", command.Plain(p.Name), shapeText(p.Model), shapeText(p.Params), verdict)
 	}
 	fmt.Fprintln(t)
-	return t.Flush()
+	_ = t.Flush()
 }
 
 func shapeText(shape []uint32) string {

@@ -21,7 +21,7 @@ func hashCommand() *cobra.Command {
 		Use:   "hash DIR",
 		Short: "Print the hash of a trainer's code, which model.trainer names and workers enforce",
 		Long: "Print the hash of a trainer's code, which model.trainer names and workers enforce, and the files that it\n" +
-			"covers. docs/TRAINER.md says which those are. Nothing of the trainer is run.",
+			"covers. docs/MODELS.md says which those are. Nothing of the trainer is run.",
 		Example: "  spdl trainer hash ./study\n  spdl trainer hash ./study --params ./study/params.json",
 		Args:    cobra.ExactArgs(1),
 	}, o.run)
@@ -41,7 +41,7 @@ func (o *hashOptions) run(r *command.Run, args []string) error {
 			return command.Usage(fmt.Errorf("--params: %w", err))
 		}
 	}
-	return r.Show(code, func(w io.Writer) error {
+	return r.Show(code, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, f := range code.Files {
 			mode := ""
@@ -50,11 +50,8 @@ func (o *hashOptions) run(r *command.Run, args []string) error {
 			}
 			fmt.Fprintf(t, "%s\t%d bytes\t%s\n", command.Plain(f.Path), f.Bytes, mode)
 		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintln(w, code.Hash)
-		return err
+		_ = t.Flush()
+		fmt.Fprintln(w, code.Hash)
 	})
 }
 

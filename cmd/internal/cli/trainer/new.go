@@ -1,11 +1,13 @@
 package trainer
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -26,8 +28,8 @@ func New() *cobra.Command {
 		Use:   "new DIR",
 		Short: "Write a study: a trainer in Python, parameters, a localnet",
 		Long: "Write a study to a folder: a trainer in Python, parameters, the manifest of a localnet. It runs as it " +
-			"is:\nspdl testnet start --manifest DIR/net.toml. The model is a template's, or with --module the one that a " +
-			"function\nof yours builds: a PyTorch module, or a linear model of NumPy or scikit-learn. The templates:\n\n" +
+			"is:\nspdl-lab testnet start --manifest DIR/net.toml. The model is a template's, or with --module the one that " +
+			"a function\nof yours builds: a PyTorch module, or a linear model of NumPy or scikit-learn. The templates:\n\n" +
 			strings.Join(about, "\n"),
 		Example: "  spdl new ./study --template pytorch-cnn\n  spdl new ./study --module my.py:build\n" +
 			"  spdl new ./study --module my.py:build --data patients.csv --label diagnosis",
@@ -82,9 +84,8 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 				"model, data or adapter"))
 		}
 		o.module = head
-		return o.study(r, args[0])
 	}
-	if o.module.Source != "" {
+	if o.module.Source != "" || o.module.Head != "" {
 		return o.study(r, args[0])
 	}
 	if o.module != (templates.Module{}) {
@@ -92,14 +93,13 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 			"model of its own"))
 	}
 	for _, t := range templates.All() {
-		if t.Name != o.template {
-			continue
+		if t.Name == o.template {
+			p, err := t.Write(args[0], o.Options)
+			if err != nil {
+				return err
+			}
+			return showStudy(r, args[0], p, "The study needs "+t.Needs+".\n")
 		}
-		p, err := t.Write(args[0], o.Options)
-		if err != nil {
-			return err
-		}
-		return showStudy(r, args[0], p, "The study needs "+t.Needs+".\n")
 	}
 	return command.Usage(fmt.Errorf("--template is %q, want one of %s", o.template, strings.Join(templates.Names(), ", ")))
 }
@@ -132,19 +132,26 @@ func (o *newOptions) study(r *command.Run, dir string) error {
 		r.Warn("the ends of the columns and the names of the classes are public in params.json: for a real chain set " +
 			"bounds that do not depend on anybody's rows")
 	}
-	return showStudy(r, dir, p, modelText(p))
+	return showStudy(r, dir, p, modelText(p, dir))
 }
 
-// modelText lists the tensors, and says who clips.
-func modelText(p params.Params) string {
+// modelText lists the tensors, and says who clips. A tensor with a start value in the study's weights file begins at
+// it, because the chain's part, which is added, begins at zeros.
+func modelText(p params.Params, dir string) string {
+	var starts map[string]any // by tensor, the header of the file; empty without one
+	if f, err := os.Open(filepath.Join(dir, templates.WeightsFile)); err == nil {
+		defer f.Close()
+		_, _ = f.Seek(8, io.SeekStart) // after the header's length
+		_ = json.NewDecoder(f).Decode(&starts)
+	}
 	m, unit := p.Model, strings.TrimSuffix(p.Privacy.Units(), "s")
 	var text strings.Builder
-	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "TENSOR\tSHAPE\tBEGINS AS")
-	for _, tensor := range m.Tensors {
-		fmt.Fprintf(t, "%s\t%v\t%s\n", tensor.Name, tensor.Shape, tensor.Init)
-	}
-	_ = t.Flush() // into memory
+	command.Table(&text, "TENSOR\tSHAPE\tBEGINS AS", m.Tensors, func(t params.Tensor) string {
+		if starts[t.Name] != nil {
+			t.Init = "as build fills it"
+		}
+		return fmt.Sprintf("%s\t%v\t%s", t.Name, t.Shape, t.Init)
+	})
 	who, why := "SPDL", ""
 	if m.Clipping == params.ClippingSum {
 		who, why = "the trainer", ", as --clipping says, or because the rows of a batch take more than 32 MiB"

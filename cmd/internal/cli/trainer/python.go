@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// debian is the interpreter for Debian's python3-numpy and python3-torch. $PATH may have another
-// python3 before it.
+// debian is the interpreter for Debian's python3-numpy and python3-torch. $PATH may have another python3 before it.
 const debian = "/usr/bin/python3"
 
 // packages are Debian's packages of the modules that studies import.

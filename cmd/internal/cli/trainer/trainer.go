@@ -1,5 +1,4 @@
-// Package trainer has the commands for external models: one writes a study, the other checks its
-// trainer.
+// Package trainer has the commands for external models: one writes a study, the other checks its trainer.
 package trainer
 
 import (

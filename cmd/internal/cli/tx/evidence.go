@@ -19,11 +19,9 @@ func txEvidence() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "evidence FILE FILE",
 		Short: "Prove that a participant signed two gradients, or two aggregates, in one place",
-		Long: "Prove that a participant signed two gradients, or two aggregates, in one place. Each file holds one of " +
-			"the signed\n" +
-			"transactions: its bytes, or them in base64; with --from-json an object with them in base64 as \"tx\", as " +
-			"--dry-run -o json\n" +
-			"and CometBFT's RPC /tx print it. Evidence is not signed: anybody may send it.",
+		Long: `Prove that a participant signed two gradients, or two aggregates, in one place. Each file holds one of the
+signed transactions: its bytes, or them in base64; with --from-json an object with them in base64 as "tx", as
+--dry-run -o json and CometBFT's RPC /tx print it. Evidence is not signed: anybody may send it.`,
 		Example: "  spdl tx evidence first.b64 second.b64\n" +
 			"  spdl tx evidence first.json second.json --from-json",
 		Args: cobra.ExactArgs(2),

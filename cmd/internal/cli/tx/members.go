@@ -39,13 +39,13 @@ func txJoin() *cobra.Command {
 		Example: "  spdl tx join --home ./node --node tcp://a.example.org:26657\n" +
 			"  spdl tx join --home ./node --dry-run > join.b64"}, o,
 		func(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
-			who, keys, err := identity.Identity(s.run, o.key)
+			who, own, err := identity.Identity(s.run, o.key)
 			if err != nil {
 				return nil, err
 			}
-			if who.Address == "" && len(who.NodeIDs) > 0 {
-				s.run.Warn("no address is registered, because other nodes cannot reach the home's: give --address HOST:PORT, " +
-					"unless the node dials alone")
+			if c, _, err := s.run.LoadHome(); err == nil && who.Address == "" && len(who.NodeIDs) > 0 {
+				s.run.Warn("no address is registered: " + keys.NoAddress(c) + "; give --address HOST:PORT, unless the node " +
+					"dials alone")
 			}
 			chainID, err := s.chain(ctx)
 			if err != nil {
@@ -58,7 +58,7 @@ func txJoin() *cobra.Command {
 				}
 			}
 			return &tx.Join{
-				PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: app.ProveVRFKey(chainID, who.PubKey, keys.VRF),
+				PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: app.ProveVRFKey(chainID, who.PubKey, own.VRF),
 				ConsensusKey: who.ConsensusKey, ConsensusProof: proof, Moniker: who.Moniker, Address: who.Address,
 				NodeIds: who.NodeIDs,
 			}, nil

@@ -2,20 +2,13 @@ package tx
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/tx"
 )
-
-func printRaw(w io.Writer, raw []byte) error {
-	_, err := fmt.Fprintln(w, base64.StdEncoding.EncodeToString(raw))
-	return err
-}
 
 // outlook returns the effect of a transaction that a block holds: its proposal was enacted, or
 // waits. It fails if the round boundary dropped the proposal.
@@ -89,8 +82,7 @@ func (s *sender) enacted(ctx context.Context, height int64, proposal string) (do
 	return true, fmt.Sprintf("in force since height %d", e.Height), nil
 }
 
-// awaits returns the text of the event that a proposal waits for. Only approvals of active
-// participants count.
+// awaits returns the text of the event that a proposal waits for. Only approvals of active participants count.
 func awaits(m query.Membership, p query.Proposal) string {
 	switch {
 	case p.Accepted && p.Kind == tx.KindStartEpoch.String():

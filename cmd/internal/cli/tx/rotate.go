@@ -25,15 +25,12 @@ func txRotate() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "rotate",
 		Short: "Replace keys or node ids of the participant (default: the signing and the VRF key)",
-		Long: "Replace keys or node ids of the participant at the next round boundary (default: the signing and the " +
-			"VRF key).\n" +
-			"The new keys lie in <key file>.next until the chain knows them; then they become the key file, and the " +
-			"keys before\n" +
-			"are kept as <key file>.<their public key>.old. A rotation that was cut off goes on when it is asked for again.\n" +
-			"A running worker takes the new keys by itself, a round later at most.\n" +
-			"A new consensus key is made elsewhere: run the node with its priv_validator_key.json once the rotation is " +
-			"in force,\n" +
-			"two heights later, and never two nodes with one key.",
+		Long: `Replace keys or node ids of the participant at the next round boundary (default: the signing and the VRF key).
+The new keys lie in <key file>.next until the chain knows them; then they become the key file, and the keys
+before are kept as <key file>.<their public key>.old. A rotation that was cut off goes on when it is asked for
+again. A running worker takes the new keys by itself, a round later at most. A new consensus key is made
+elsewhere: run the node with its priv_validator_key.json once the rotation is in force, two heights later, and
+never two nodes with one key.`,
 		Example: "  spdl tx rotate --home ./node\n" +
 			"  spdl tx rotate --home ./node --consensus --consensus-key-file ./new/priv_validator_key.json",
 	}, o.run)
@@ -138,8 +135,7 @@ func (r *rotation) holder(ctx context.Context) (app.Participant, error) {
 	return keys.Holder(all, r.keyFile, r.own.Signing)
 }
 
-// body returns the transaction's body, with the proofs that the sender holds the new
-// keys.
+// body returns the transaction's body, with the proofs that the sender holds the new keys.
 func (r *rotation) body(ctx context.Context, p app.Participant) (tx.Body, error) {
 	chainID, err := r.chain(ctx)
 	if err != nil {

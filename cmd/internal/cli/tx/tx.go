@@ -1,9 +1,9 @@
-// Package tx has the commands that sign and send transactions of membership and
-// governance.
+// Package tx has the commands that sign and send transactions of membership and governance.
 package tx
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -187,9 +187,9 @@ func newReport(t *tx.Tx, about string) Report {
 }
 
 // text prints the report. It prints nothing about a rejected transaction, because the command's error says it all.
-func (r Report) text(w io.Writer) error {
+func (r Report) text(w io.Writer) {
 	if r.Code != 0 {
-		return nil
+		return
 	}
 	fmt.Fprintf(w, "transaction  %s, %s\n", r.Hash, r.Kind)
 	if r.Participant != "" {
@@ -208,7 +208,6 @@ func (r Report) text(w io.Writer) error {
 	if r.Next != "" {
 		fmt.Fprintf(w, "next         %s\n", command.Plain(r.Next))
 	}
-	return nil
 }
 
 // deliver sends a transaction and shows its report, or prints the transaction in a dry run.
@@ -228,7 +227,7 @@ func (s *sender) deliver(t *tx.Tx) error {
 func (s *sender) dryRun(t *tx.Tx) error {
 	r := newReport(t, s.about)
 	r.Tx = t.Raw
-	return s.run.Show(r, func(w io.Writer) error { return printRaw(w, t.Raw) })
+	return s.run.Show(r, command.Line(base64.StdEncoding.EncodeToString(t.Raw)))
 }
 
 // send broadcasts a transaction and, with --wait, waits for its block. It reports whether the node
@@ -286,9 +285,8 @@ func catchingUp(height int64, hint string) error {
 		"catching_up false", client.ErrNotTaken, height)
 }
 
-// included waits for the block of a transaction and returns its height. It warns at intervals of
-// patience. If the proposal of an approval or a withdrawal no longer waits, it fails, because no block
-// can accept the transaction.
+// included waits for the block of a transaction and returns its height. It warns at intervals of patience. If the
+// proposal of an approval or a withdrawal no longer waits, it fails, because no block can accept the transaction.
 func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, error) {
 	for began := time.Now(); ; {
 		look, stop := context.WithTimeout(ctx, patience)
@@ -311,8 +309,7 @@ func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, erro
 			return 0, fmt.Errorf("proposal %s does not wait: it was enacted, replaced, discarded or dropped before this %s "+
 				"came into a block (spdl query proposals)", r.Proposal, t.Kind())
 		}
-		s.run.Warn(fmt.Sprintf("no block has the transaction after %v, waiting for up to %v", waited,
-			s.options.timeout))
+		s.run.Warn(fmt.Sprintf("no block has the transaction after %v, waiting for up to %v", waited, s.options.timeout))
 	}
 }
 

@@ -63,17 +63,16 @@ func (o *dossierOptions) run(r *command.Run, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
-	return r.Show(v, func(w io.Writer) error {
+	return r.Show(v, func(w io.Writer) {
 		signer := "of no participant"
 		if v.Participant != nil {
 			signer = fmt.Sprintf("of participant %d", *v.Participant)
 		}
-		_, err := fmt.Fprintf(w, "verified  %d sentences by proofs; %d are declared, which nobody proves\n"+
+		fmt.Fprintf(w, "verified  %d sentences by proofs; %d are declared, which nobody proves\n"+
 			"chain     %s, heights %d to %d, %d rounds\nheader    %d, hash %s\n"+
 			"time      %s\ntrusted   from height %d\nsigned    by %s, %s\n",
 			v.Proven, v.Declared, command.Plain(v.ChainID), v.First, v.Height, v.Rounds, v.Height, v.Header,
 			v.Time.Format(time.RFC3339), v.Trusted, v.Signer, signer)
-		return err
 	})
 }
 

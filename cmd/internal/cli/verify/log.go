@@ -82,16 +82,14 @@ func (o *logOptions) run(r *command.Run, args []string) error {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	v := logVerdict{true, args[0], t.ChainID, t.Height, proven, notProven}
-	return r.Show(v, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "verified    %d entries and %d approvals, by %d headers from height %d to %d\n"+
+	return r.Show(v, func(w io.Writer) {
+		fmt.Fprintf(w, "verified    %d entries and %d approvals, by %d headers from height %d to %d\n"+
 			"chain       %s\ntrusted     from height %d\nnot proven  %s\n", proven.Entries, proven.Approvals, proven.Headers,
 			proven.First, proven.Last, command.Plain(v.ChainID), v.Trusted, v.NotProven)
-		return err
 	})
 }
 
-// headers returns the trusted headers of the options: from the node, or those that held finds in
-// the file.
+// headers returns the trusted headers of the options: from the node, or those that held finds in the file.
 func (o *logOptions) headers(ctx context.Context, r *command.Run, chainID string,
 	held func(light.Trust) (light.Headers, light.Trust, error)) (light.Headers, light.Trust, error) {
 	if o.genesis != "" && o.hash != "" {

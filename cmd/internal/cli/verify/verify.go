@@ -2,6 +2,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -84,9 +85,7 @@ func (o *trustOptions) follow(ctx context.Context, r *command.Run, t light.Trust
 	if err != nil {
 		return nil, nil, t, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 	}
-	if t.ChainID == "" {
-		t.ChainID = s.NodeInfo.Network
-	}
+	t.ChainID = cmp.Or(t.ChainID, s.NodeInfo.Network)
 	if s.NodeInfo.Network != t.ChainID {
 		return nil, nil, t, fmt.Errorf("%w: it is of chain %q, the node is on chain %q", proof.ErrNotProven, t.ChainID,
 			s.NodeInfo.Network)
@@ -143,8 +142,7 @@ the file carries that header, and --trust-hash is its hash.`,
 	return cmd
 }
 
-// verdict verifies a file against its own header, or against a header that follows from the trusted
-// header.
+// verdict verifies a file against its own header, or against a header that follows from the trusted header.
 func (o *trustOptions) verdict(r *command.Run, f *verify.File, t light.Trust, offline bool) (verify.Verdict, error) {
 	if offline {
 		return f.Offline(t)
@@ -159,11 +157,10 @@ func (o *trustOptions) verdict(r *command.Run, f *verify.File, t light.Trust, of
 	return f.Against(ctx, headers, t)
 }
 
-// verifyAnswer returns a command that queries a node with proof and checks the answer. A node may
-// answer from an old state, so the age of the answer has a limit. maxAge is the default limit; 0
-// means none.
+// verifyAnswer returns a command that queries a node with proof and checks the answer. A node may answer from an old
+// state, so the age of the answer has a limit. maxAge is the default limit; 0 means none.
 func verifyAnswer(use, short, example string, maxAge time.Duration, args cobra.PositionalArgs, path query.Path,
-	read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
+	read func([]byte) (any, func(io.Writer), error)) *cobra.Command {
 	o := &trustOptions{}
 	var age time.Duration
 	cmd := command.New(&cobra.Command{
@@ -206,12 +203,10 @@ func verifyAnswer(use, short, example string, maxAge time.Duration, args cobra.P
 		}
 		v := verify.On(asked, t, b)
 		v.Value = value
-		return r.Show(v, func(w io.Writer) error {
-			if err := v.Text(w); err != nil {
-				return err
-			}
+		return r.Show(v, func(w io.Writer) {
+			v.Text(w)
 			fmt.Fprintln(w)
-			return text(w)
+			text(w)
 		})
 	})
 	o.declare(cmd)
@@ -227,10 +222,10 @@ func verifyRound() *cobra.Command {
 			epoch, t, err := query.RoundArgument(ctx, c, args)
 			return fmt.Sprintf("round/%d/%d", epoch, t), err
 		},
-		func(value []byte) (any, func(io.Writer) error, error) {
+		func(value []byte) (any, func(io.Writer), error) {
 			var r app.Record
 			err := r.Unmarshal(value)
-			return r, func(w io.Writer) error { return query.RoundText(w, r, "") }, err
+			return r, func(w io.Writer) { query.RoundText(w, r, nil, "") }, err
 		})
 }
 
@@ -241,14 +236,13 @@ func verifyParticipant() *cobra.Command {
 			index, err := query.ParticipantIndex(args[0])
 			return fmt.Sprintf("participants/%d", index), err
 		},
-		func(value []byte) (any, func(io.Writer) error, error) {
+		func(value []byte) (any, func(io.Writer), error) {
 			var p app.Participant
 			err := p.Unmarshal(value)
-			return p, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "participant     %d, %q\nid              %x\npublic key      %x\nactive          "+
+			return p, func(w io.Writer) {
+				fmt.Fprintf(w, "participant     %d, %q\nid              %x\npublic key      %x\nactive          "+
 					"%t\nreputation      %.6f\nparticipations  %d\n",
 					p.Index, p.Moniker, p.Id, p.PubKey, p.Active, float64(p.Reputation)/params.One, p.Participations)
-				return err
 			}, err
 		})
 }

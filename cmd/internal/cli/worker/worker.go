@@ -53,7 +53,7 @@ type options struct {
 }
 
 func (o *options) run(r *command.Run, _ []string) error {
-	if err := o.logs.Check(); err != nil {
+	if err := o.logs.Check(); err != nil { // before --node is read, which may need the home
 		return err
 	}
 	var nodes []*client.Client
@@ -64,11 +64,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 		}
 		nodes = append(nodes, n)
 	}
-	c, a, err := r.LoadHome()
-	if err != nil {
-		return err
-	}
-	logger, err := o.logs.Logger(r, c, "info")
+	c, a, logger, err := o.logs.Begin(r, "info")
 	if err != nil {
 		return err
 	}
@@ -125,8 +121,7 @@ func runAll(ctx context.Context, chain worker.Chain, confs []worker.Config, logg
 	return errors.Join(errs...)
 }
 
-// workers returns the configuration of the home's worker, or of one for each participant of a
-// worker group.
+// workers returns the configuration of the home's worker, or of one for each participant of a worker group.
 func workers(ctx context.Context, c *config.Config, a home.AppConfig, s *home.Keystore,
 	logger log.Logger) ([]worker.Config, error) {
 	if home.IsWorkerGroup(c, a) {

@@ -10,13 +10,11 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
-// The max number of lines in the list of blocks, and of blocks that the explorer reads for one
-// list.
+// The max number of lines in the list of blocks, and of blocks that the explorer reads for one list.
 const blockLines, blocksRead = 25, 200
 
 // blockLine is a line of a list: one block, or consecutive blocks without transactions.
@@ -29,8 +27,7 @@ type blockLine struct {
 	Bytes    int
 	Proposer string
 	Who      *app.Participant // the proposer, nil if it is unknown
-	Round    *chainview.Point // the round that it closed
-	Commits  *params.RoundID  // the round that its commitments are for
+	Turn     *chainview.Turn  // what it did for a round; nil if nothing, or if it was not read
 }
 
 // Run returns the number of blocks of the line.
@@ -51,8 +48,8 @@ func blocks(r *Request) Content {
 	}{Newer: until <= status.Height}
 	b.Lines, b.Older = r.blockLines(int64(until) - 1)
 	for i := range b.Lines {
-		if l := &b.Lines[i]; l.Txs > 0 && l.Round == nil {
-			l.Commits = r.Committed(l.Height)
+		if l := &b.Lines[i]; l.Txs > 0 && l.Turn == nil {
+			l.Turn = r.Turn(l.Height)
 		}
 	}
 	return Content{"blocks", "Blocks", b}
@@ -85,20 +82,20 @@ func (r *Request) blockLines(until int64) (lines []blockLine, older int64) {
 	return lines, older
 }
 
-// closedIn returns the rounds of a course by the height of the block that closed each.
-func closedIn(now chainview.Course) map[uint64]*chainview.Point {
-	closed := map[uint64]*chainview.Point{}
-	for i := range now.Points {
-		closed[now.Points[i].Height] = &now.Points[i]
+// closedIn returns the closings of a course's rounds, by the heights of their blocks.
+func closedIn(now chainview.Course) map[uint64]*chainview.Turn {
+	closed := map[uint64]*chainview.Turn{}
+	for _, p := range now.Points {
+		closed[p.Height] = &chainview.Turn{RoundID: p.ID(), Closes: true}
 	}
 	return closed
 }
 
-func lineOfBlock(m *cmttypes.BlockMeta, who chainview.Owners, closed map[uint64]*chainview.Point) blockLine {
+func lineOfBlock(m *cmttypes.BlockMeta, who chainview.Owners, closed map[uint64]*chainview.Turn) blockLine {
 	h := m.Header
 	proposer := h.ProposerAddress.String()
 	return blockLine{Height: h.Height, From: h.Height, Time: h.Time, Hash: m.BlockID.Hash.String(), Txs: m.NumTxs,
-		Bytes: m.BlockSize, Proposer: proposer, Who: who[proposer], Round: closed[uint64(h.Height)]}
+		Bytes: m.BlockSize, Proposer: proposer, Who: who[proposer], Turn: closed[uint64(h.Height)]}
 }
 
 // blockPage is a block with its transactions, events and votes, and the round that it closed.
@@ -112,7 +109,7 @@ type blockPage struct {
 	Pager       pager
 	Events      []eventLine
 	Results     bool
-	Closed      *chainview.Point
+	Turn        *chainview.Turn
 	Evidence    int
 	Older, Next int64 // heights; 0 if there is no such block
 }
@@ -128,7 +125,7 @@ func block(r *Request) Content {
 	}
 	now, err := r.Now()
 	b := blockPage{Hash: id.Hash.String(), Header: got.Header, Bytes: got.Size(), Evidence: len(got.Evidence.Evidence),
-		Older: height - 1, Closed: closedIn(now)[uint64(height)], Votes: r.VotesOn(height, who),
+		Older: height - 1, Turn: chainview.TurnOf(got.Txs), Votes: r.VotesOn(height, who),
 		Proposer: who[got.ProposerAddress.String()], Results: kept, Events: eventsOf(events)}
 	if err == nil && uint64(height) < now.Status.Height {
 		b.Next = height + 1

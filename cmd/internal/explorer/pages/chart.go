@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/privacy/accountant"
 )
@@ -21,17 +21,17 @@ type chart struct {
 	Unit         string // "%" shows shares as per cent, spentUnit values as epsilon
 	CSV          string // address of the values; "" if there is none
 	Across       string // what the x axis counts
-	Bound        *tick  // a bound of the values; nil for none
+	Bound        *tick  // a bound of the values, or what guessing gives; nil for none
 	Legend       string
-	Points, Area string // of a polyline, and of the polygon below it
-	Ticks        []tick // of the y axis
-	Rounds       []tick // of the x axis
-	Count        int
+	Points, Area string    // of a polyline, and of the polygon below it
+	Ticks        []tick    // of the y axis
+	Rounds       []tick    // of the x axis
 	Lines        []line    // of a chart with a line for each participant
 	Keys         []lineKey // of the lines with a name
 	dots         []dot
-	from, until  uint64  // rounds of the frame
-	base, top    float64 // values of its lower and its upper edge
+	guess        *float64 // the value that guessing gives; nil if it is unknown
+	from, until  uint64   // rounds of the frame
+	base, top    float64  // values of its lower and its upper edge
 }
 
 // A line is the line of one participant in a chart of several.
@@ -39,7 +39,6 @@ type line struct {
 	Points string
 	Class  string // the CSS class of the participant's alarm
 	Look   int    // named lines have colours and dashes of their own, from 0 on
-	Who    uint32
 	Name   string // in the key; most lines of a crowd have none
 	dots   []dot
 }
@@ -72,19 +71,22 @@ func (chart) Left() float64   { return frameLeft }
 func (chart) Right() float64  { return frameRight }
 func (chart) Bottom() float64 { return frameBottom }
 
+// Guessed reports whether the bound is what guessing gives.
+func (c chart) Guessed() bool { return c.guess != nil }
+
 // chartOf draws one quantity of the points that have it. The y axis ends at top, or at a round
 // number above the largest value if that is larger. The page at the given address has the values as
 // CSV.
 func chartOf(page, name, title, unit string, top float64, points []chainview.Point,
-	of func(chainview.Point) *float64) chart {
-	c := chart{Name: name, Title: title, Unit: unit, Across: "round",
+	of func(chainview.Point) *float64, guess *float64) chart {
+	c := chart{Name: name, Title: title, Unit: unit, Across: "round", guess: guess,
 		CSV: strings.TrimSuffix(page, "/") + "/" + name + ".csv"}
 	for _, p := range points {
 		if y := of(p); y != nil {
 			c.dots = append(c.dots, dot{p.Round, *y})
 		}
 	}
-	if c.Count = len(c.dots); c.Count >= 2 {
+	if len(c.dots) >= 2 {
 		c.one(points[0].Round, points[len(points)-1].Round, top)
 	}
 	return c
@@ -108,12 +110,18 @@ func (c *chart) one(from, until uint64, top float64) {
 	c.Points = c.polyline(c.dots)
 	c.Area = fmt.Sprintf("%.1f,%[2]g %s %.1f,%[2]g", c.across(c.dots[0].round), frameBottom, c.Points,
 		c.across(c.dots[len(c.dots)-1].round))
-	if c.Unit == spentUnit && bound > 0 {
+	switch {
+	case c.Unit == spentUnit && bound > 0:
 		c.Bound = &tick{c.up(bound), "budget " + c.label(bound)}
+	case c.guess != nil && *c.guess >= c.base && *c.guess <= top:
+		c.Bound = &tick{c.up(*c.guess), "guessing " + c.label(*c.guess)}
 	}
 	first, last := c.dots[0], c.dots[len(c.dots)-1]
 	c.Legend = fmt.Sprintf("%s after round %d; between %s and %s since round %d", c.text(last.value), last.round,
 		c.text(lowest), c.text(highest), first.round)
+	if first.round > from {
+		c.Legend += ", before which it is not known"
+	}
 	if c.base > 0 {
 		c.Legend += "; the axis begins at " + c.label(c.base)
 	}
@@ -201,15 +209,6 @@ func shareBelow(x float64) float64 {
 
 // table returns the values.
 func (c chart) table() table {
-	if c.Lines != nil {
-		t := table{name: c.Name, header: []string{"round", "participant", c.Name}}
-		for _, l := range c.Lines {
-			for _, d := range l.dots {
-				t.add(d.round, l.Who, d.value)
-			}
-		}
-		return t
-	}
 	t := table{name: c.Name, header: []string{"round", c.Name}}
 	for _, d := range c.dots {
 		t.add(d.round, d.value)
@@ -217,63 +216,60 @@ func (c chart) table() table {
 	return t
 }
 
-// namedLines is the max number of lines with a name.
-const namedLines = 4
+// charts are what is known of a training by round: its test accuracy with what stands beside it, and epsilon.
+type charts []chart
 
-// reputationChart draws the reputations of participants by round, one line each. The rounds are
-// given oldest first, the participants by urgency. Only participants with an alarm are named.
-func (r *Request) reputationChart(points []chainview.Point, all []chainview.Standing) chart {
-	c := chart{Name: "reputation", Title: "Reputation", Across: "round", CSV: "/training/reputation.csv", Lines: []line{}}
-	if len(points) < 2 || len(all) == 0 {
-		return c
-	}
-	offences, dots := r.Offences(), map[uint32][]dot{}
-	for _, p := range points {
-		for who, reputation := range chainview.Reputations(r.Record(p.ID()), offences) {
-			dots[who] = append(dots[who], dot{p.Round, float64(reputation) / params.One})
+// chartsOf draws the charts of rounds. One without two values has no points.
+func chartsOf(points []chainview.Point, budget float64) (out charts) {
+	of := func(part func(*evaluate.Quality) *float64) func(chainview.Point) *float64 {
+		return func(p chainview.Point) *float64 {
+			if q := p.Quality(); q != nil {
+				return part(q)
+			}
+			return nil
 		}
 	}
-	var lines []line
-	lowest, full, named := math.Inf(1), 0, 0
-	for _, st := range all {
-		l := line{Who: st.Participant, Class: st.Alarm, dots: dots[st.Participant]}
-		if len(l.dots) < 2 {
-			continue
-		}
-		last := l.dots[len(l.dots)-1].value
-		if lowest = min(lowest, last); last >= 1 {
-			full++
-		}
-		if st.Alarm != chainview.OK && named < namedLines {
-			l.Name, named = fmt.Sprintf("#%d %s", st.Participant, Short(st.Moniker, 12)), named+1
-		}
-		lines = append(lines, l)
+	var guess, half, rate *float64 // what guessing gives
+	rare := ""
+	if last := lastMeasured(points); last != nil && last.Beside != nil {
+		guess, rare = &last.Beside.Majority, last.Beside.Class
+		half, rate = new(float64), new(float64)
+		*half, *rate = 0.5, *guess*(1-*guess)
 	}
-	c.many(lines, points[0].Round, points[len(points)-1].Round, 1)
-	if c.Count = len(lines); c.Count > 0 {
-		c.Legend = fmt.Sprintf("%d of %d have 1, the lowest is %.4g", full, c.Count, lowest)
+	for _, c := range []struct {
+		name, title, unit string
+		top               float64
+		of                func(chainview.Point) *float64
+		guess             *float64
+	}{
+		{"accuracy", "Test accuracy", "%", 1, func(p chainview.Point) *float64 { return p.Accuracy }, guess},
+		{"auc", "Test AUC", "", 1, of(func(q *evaluate.Quality) *float64 { return &q.AUC }), half},
+		{"recall", "Recall of " + rare, "%", 1, func(p chainview.Point) *float64 {
+			if p.Quality() == nil {
+				return nil
+			}
+			return &p.Beside.Recall
+		}, nil},
+		{"brier", "Test Brier score", "", 0, of(func(q *evaluate.Quality) *float64 { return &q.Brier }), rate},
+		{"loss", "Test loss in nats", "", 0, func(p chainview.Point) *float64 { return p.Loss }, nil},
+		{"epsilon", "Epsilon spent", spentUnit, budget, func(p chainview.Point) *float64 { return p.Epsilon }, nil},
+	} {
+		out = append(out, chartOf("/training", c.name, c.title, c.unit, c.top, points, c.of, c.guess))
 	}
-	return c
+	return out
 }
 
-// chartsOf draws accuracy, loss and epsilon by round.
-func chartsOf(points []chainview.Point, budget float64) (accuracy, loss, epsilon chart) {
-	const page = "/training"
-	type point = chainview.Point
-	return chartOf(page, "accuracy", "Test accuracy", "%", 1, points, func(p point) *float64 { return p.Accuracy }),
-		chartOf(page, "loss", "Test loss in nats", "", 0, points, func(p point) *float64 { return p.Loss }),
-		chartOf(page, "epsilon", "Epsilon spent", spentUnit, budget, points, func(p point) *float64 { return p.Epsilon })
+// Since returns the first round with an accuracy, 0 if there is none.
+func (all charts) Since() uint64 {
+	if len(all[0].dots) == 0 {
+		return 0
+	}
+	return all[0].dots[0].round
 }
 
-// thinned returns at most n of the points, evenly spaced, with the first and the last. n is at least
-// 2.
-func thinned(points []chainview.Point, n int) []chainview.Point {
-	if len(points) <= n {
-		return points
-	}
-	out := make([]chainview.Point, n)
-	for i := range out {
-		out[i] = points[i*(len(points)-1)/(n-1)]
+func (all charts) tables() (out []table) {
+	for _, c := range all {
+		out = append(out, c.table())
 	}
 	return out
 }

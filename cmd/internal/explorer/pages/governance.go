@@ -6,7 +6,6 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
@@ -48,18 +47,4 @@ func evidence(r *Request) Content {
 		b.Lines = append(b.Lines, offenceLine{o, whoOf(people, &o.Participant), r.TimeAt(o.Height), r.Proof(o)})
 	}
 	return Content{"evidence", "Evidence", b}
-}
-
-// Means says what an offence means.
-func (l offenceLine) Means() string {
-	switch {
-	case l.Misbehavior != 0:
-		return "CometBFT proved it of the participant's validator, which voted for two histories of the chain. " +
-			"The participant has lost its reputation."
-	case l.Kind == uint32(tx.KindAggregate):
-		return "An honest leader signs one aggregate in its turn. With two it could have shown different updates to " +
-			"different nodes. The participant has lost its reputation, and may not lead any more."
-	}
-	return "An honest participant signs one gradient in a round. With two it could have shown different gradients to " +
-		"different nodes. The participant has lost its reputation, and may not lead any more."
 }

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,7 +16,7 @@ func TestExam(t *testing.T) {
 	m := params.Model{Kind: params.ModelSoftmax, Inputs: 4, Classes: 3}
 	e := model.Eval{Accuracy: 0.5, Correct: 6, Examples: 12, Guesses: []int{3, 1, 0, 2, 1, 3, 0, 0, 2}}
 	got := examOf(e, 7, m)
-	require.Equal(t, e.Guesses, got.Guesses)
+	require.Equal(t, e.Guesses, slices.Concat(got.Classes[0].Row, got.Classes[1].Row, got.Classes[2].Row))
 	require.Equal(t, []string{"class 0", "class 1", "class 2"}, []string{got.Classes[0].Name, got.Classes[1].Name,
 		got.Classes[2].Name})
 	require.Equal(t, 6, got.Classes[1].Examples)
@@ -28,9 +29,8 @@ func TestExam(t *testing.T) {
 	require.Empty(t, examOf(model.Eval{Guesses: make([]int, (shownClasses+1)*(shownClasses+1))}, 7, m).Classes)
 }
 
-// TestClassNames: ten classes of pictures are digits.
+// TestClassNames: ten classes of square pictures need not be digits.
 func TestClassNames(t *testing.T) {
-	require.Equal(t, "digit 7", className(params.Model{Inputs: 196, Classes: 10}, 7))
-	require.Equal(t, "class 7", className(params.Model{Inputs: 30, Classes: 10}, 7), "no square")
-	require.Equal(t, "class 1", className(params.Model{Inputs: 196, Classes: 2}, 1))
+	require.Equal(t, "class 7", className(params.Model{Inputs: 196, Classes: 10}, 7))
+	require.Equal(t, "dead", className(params.Model{Table: &params.Table{Classes: []string{"alive", "dead"}}}, 1))
 }

@@ -23,7 +23,8 @@ var (
 	Routes = map[string]func(*Request) Content{
 		"/{$}": home, "/blocks": blocks, "/block/{height}": block, "/tx/{hash}": transaction,
 		"/rounds": rounds, "/round/{epoch}/{round}": round, "/participants": participants,
-		"/participant/{index}": participant, "/validators": validators, "/elections": elections, "/model": theModel,
+		"/participant/{index}": participant, "/validators": validators, "/model": theModel,
+		"/gain":   theGain,
 		"/params": settings, "/governance": governance, "/evidence": evidence, "/verify": verify,
 		"/terms": func(*Request) Content { return Content{"terms", "Glossary", glossary} },
 	}
@@ -38,8 +39,9 @@ type section struct{ Name, Path, Label, Of string }
 
 var sections = []section{
 	{"home", "/", "Training", ""}, {"rounds", "/rounds", "Rounds", "round"},
-	{"participants", "/participants", "Participants", "participant"}, {"elections", "/elections", "Elections", ""},
-	{"model", "/model", "Model", ""}, {"verify", "/verify", "Verify", ""}, {"blocks", "/blocks", "Blocks", "block tx"},
+	{"participants", "/participants", "Participants", "participant"},
+	{"model", "/model", "Model", ""}, {"gain", "/gain", "Your gain", ""},
+	{"verify", "/verify", "Verify", ""}, {"blocks", "/blocks", "Blocks", "block tx"},
 	{"validators", "/validators", "Validators", ""}, {"governance", "/governance", "Governance", ""},
 	{"evidence", "/evidence", "Evidence", ""}, {"params", "/params", "Parameters", ""},
 }
@@ -51,14 +53,25 @@ type layout struct {
 	Known                 bool // whether the status is known
 	Stale                 bool // the last look at the chain failed
 	Live                  bool // the page is fetched again when there is news
+	Own                   bool // the reader is the member, at home
 	Body                  any
+}
+
+// Here is the label of the page in the navigation, or else its title.
+func (l layout) Here() string {
+	for _, s := range sections {
+		if s.Name == l.Section {
+			return s.Label
+		}
+	}
+	return l.Title
 }
 
 // navigation is what the layout may call beside functions.
 var navigation = template.FuncMap{
-	"sections": func() []section {
+	"sections": func(own bool) []section {
 		return slices.DeleteFunc(slices.Clone(sections),
-			func(s section) bool { return s.Name == "verify" && !verifierBuilt() })
+			func(s section) bool { return s.Name == "verify" && !verifierBuilt() || s.Name == "gain" && !own })
 	},
 }
 
@@ -82,11 +95,11 @@ func parse() map[string]*template.Template {
 	return out
 }
 
-// Write returns the text of a page.
-func Write(chain *chainview.Chain, asked string, v Content) ([]byte, error) {
+// Write returns the text of a page, with a link to the gain if the member itself asks.
+func Write(chain *chainview.Chain, asked string, own bool, v Content) ([]byte, error) {
 	course, err := chain.Now()
 	p := layout{Title: v.Title, Section: v.Name, Live: v.Name != "error" && v.Name != "search", Body: v.Body,
-		Status: course.Status, Known: err == nil, Stale: chain.Lost()}
+		Status: course.Status, Known: err == nil, Stale: chain.Lost(), Own: own}
 	for _, s := range sections {
 		if slices.Contains(strings.Fields(s.Of), v.Name) {
 			p.Section = s.Name

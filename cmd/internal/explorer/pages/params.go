@@ -3,7 +3,6 @@ package pages
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spdl/spdl/app/params"
@@ -15,18 +14,16 @@ import (
 type setting struct {
 	Name, Value string
 	params.Meaning
-	Preset, Before string // the values of the preset and of the previous epoch; "" if equal or unknown
+	Preset string // the value of the preset; "" if equal or unknown
 }
 
-// settingsPage shows the parameters of the running epoch beside those of a preset and of the
-// previous epoch.
+// settingsPage shows the parameters of the running epoch beside those of a preset.
 type settingsPage struct {
 	Settings     []setting
 	Epoch        uint64
 	Preset       string // "" if there is no preset to compare with
 	Participants int    // for which the preset is made
-	Before       bool   // there is a previous epoch
-	Whole        bool   // all parameters of the previous epoch are known
+	Table        *params.Table
 }
 
 // settingGroup is the parameters of one part of genesis.
@@ -55,59 +52,32 @@ func (b settingsPage) Groups() (out []settingGroup) {
 	return out
 }
 
-// Columns is the number of columns of the page's table.
-func (b settingsPage) Columns() int {
-	n := 3
-	if b.Preset != "" {
-		n++
-	}
-	if b.Before {
-		n++
-	}
-	return n
-}
-
 // settings shows the parameters that genesis or the last epoch set.
 func settings(r *Request) Content {
-	p, epochs, now := chainview.Ask[params.Params](r.Reader, "/params"), r.Epochs(), r.Course()
-	b := settingsPage{Epoch: now.Status.Epoch, Participants: now.Status.Participants}
+	p, now := chainview.Ask[params.Params](r.Reader, "/params"), r.Course()
+	b := settingsPage{Epoch: now.Status.Epoch, Participants: now.Status.Participants, Table: p.Model.Table}
 	of := func(p params.Params) map[string]string {
 		all, err := params.Settings(p)
 		r.Fail(err)
 		return all
 	}
-	usual, before := map[string]string{}, map[string]string{}
+	usual := map[string]string{}
 	if made, err := preset.New(p.Preset, now.Status.Participants); err == nil {
 		usual, b.Preset = of(made), p.Preset
 	}
-	switch n := len(epochs); {
-	case n < 2:
-	case now.Before != nil:
-		before, b.Before, b.Whole = of(*now.Before), true, true
-	default: // the list of epochs has these
-		e := epochs[n-2]
-		before, b.Before = map[string]string{"training.rounds": strconv.FormatUint(e.Planned, 10), "rule.name": e.Rule,
-			"preset": e.Preset}, true
-	}
-	b.compare(of(p), usual, before)
+	b.compare(of(p), usual)
 	return Content{"params", "Parameters", b}
 }
 
-// compare sets the page's settings, in the order of their names. now holds the values of the running
-// epoch, usual those of the preset, and before those of the previous epoch.
-func (b *settingsPage) compare(now, usual, before map[string]string) {
+// compare sets the page's settings, in the order of their names. now holds the values of the running epoch, usual those
+// of the preset.
+func (b *settingsPage) compare(now, usual map[string]string) {
 	all := maps.Clone(now)
 	maps.Copy(all, usual)
-	if b.Whole {
-		maps.Copy(all, before)
-	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		set := setting{Name: name, Meaning: params.Meanings[name], Value: orUnset(now, name)}
 		if b.Preset != "" && now[name] != usual[name] {
 			set.Preset = orUnset(usual, name)
-		}
-		if was, ok := before[name]; (ok || b.Whole) && was != now[name] {
-			set.Before = orUnset(before, name)
 		}
 		b.Settings = append(b.Settings, set)
 	}

@@ -19,7 +19,6 @@ type participantPage struct {
 	Standing          chainview.Standing
 	Spend             query.Spend
 	Offences          []app.Offence
-	Incidents         []chainview.Incident
 	Spans             []chainview.Span
 	Rounds            []chainview.Result
 	Led               int // in these rounds
@@ -63,7 +62,6 @@ func participant(r *Request) Content {
 		}
 	}
 	b.Verify, _, _ = r.verifying(0, fmt.Sprintf("participant %d", index))
-	b.Incidents = chainview.Incidents(b.Offences, results)
 	newest := slices.Clone(results)
 	slices.Reverse(newest)
 	b.Spans = chainview.Spans(newest)
@@ -89,16 +87,14 @@ func (b *participantPage) draw(page string) {
 		}
 	}
 	b.Reputation = chartOf(page, "reputation", "Reputation", "", 1, points,
-		func(p chainview.Point) *float64 { return reputation[p.Round] })
+		func(p chainview.Point) *float64 { return reputation[p.Round] }, nil)
 	b.Spent = chartOf(page, "epsilon", "Epsilon spent", spentUnit, b.Spend.Budget, points,
-		func(p chainview.Point) *float64 { return spent[p.Round] })
+		func(p chainview.Point) *float64 { return spent[p.Round] }, nil)
 }
 
 type participantsPage struct {
 	Rows   []participantRow
 	Wanted string // of ?q=
-	Sort   string // of ?sort=
-	Orders []order
 	Pager  pager
 	query.Membership
 }
@@ -112,23 +108,9 @@ type participantRow struct {
 // Spent is the spent share of the budget in percent, or negative without a budget.
 func (p participantRow) Spent() float64 { return 100 * shareOf(p.Spend) }
 
-// order is a way to sort participants. The default sorts them by urgency for an operator.
-type order struct {
-	Name, Label string
-	by          func(a, b participantRow) int
-}
-
-var orders = []order{
-	{"", "trouble", func(a, b participantRow) int { return 0 }},
-	{"number", "number", func(a, b participantRow) int { return cmp.Compare(a.Participant, b.Participant) }},
-	{"reputation", "reputation", func(a, b participantRow) int { return cmp.Compare(a.Reputation, b.Reputation) }},
-	{"spent", "epsilon", func(a, b participantRow) int { return cmp.Compare(b.Spent(), a.Spent()) }},
-	{"led", "rounds led", func(a, b participantRow) int { return cmp.Compare(b.Led, a.Led) }},
-}
-
-// participants lists all participants, 100 a page, or those that match ?q=, in the order of ?sort=.
+// participants lists all participants, 100 a page, or those that match ?q=, those with trouble first.
 func participants(r *Request) Content {
-	b := participantsPage{Wanted: Short(r.Value("q"), 100), Sort: r.Value("sort"), Orders: orders,
+	b := participantsPage{Wanted: Short(r.Value("q"), 100),
 		Membership: chainview.Ask[query.Membership](r.Reader, "/membership")}
 	by := map[uint32]query.Spend{}
 	for _, x := range chainview.Ask[[]query.Spend](r.Reader, "/privacy") {
@@ -138,12 +120,6 @@ func participants(r *Request) Content {
 	for _, st := range matching(firstConcerns(r.Standings()), r.Participants(), r.Value("q")) {
 		rows = append(rows, participantRow{Standing: st, Spend: by[st.Participant]})
 	}
-	i := slices.IndexFunc(orders, func(o order) bool { return o.Name == b.Sort })
-	if i < 0 {
-		r.Fail(fmt.Errorf("%w: order %q, want number, reputation, spent or led", ErrBad, Short(b.Sort, 40)))
-		return Content{}
-	}
-	slices.SortStableFunc(rows, orders[i].by)
 	b.Rows, b.Pager = pageOf(r, rows)
 	return Content{"participants", "Participants", b}
 }

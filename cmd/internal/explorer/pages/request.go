@@ -38,6 +38,8 @@ type Request struct {
 	URL       *url.URL
 	PathValue func(name string) string
 	Node      string // RPC address in the commands on pages
+	// Gained measures what the member gains who asks, nil if somebody else asks.
+	Gained func(*Request) Gained
 }
 
 // Value returns a value of the query.

@@ -22,7 +22,7 @@ type roundPage struct {
 	Timing       *query.Timing
 	Closed       time.Time // time of the block; zero if the node has dropped it
 	Before, Next *uint64
-	Measure      string // the name of the rule's measure: score, weight or mixtures; "" if it has none
+	Measure      string // the name of the rule's measure: score or weight; "" if it has none
 	Note         string // an explanation of the rule, if it gives no score
 	Verify       string // the command
 	Point        chainview.Point
@@ -37,7 +37,6 @@ type fateRow struct {
 	Norm  float64  // in grid steps; 0 if it is unknown
 	Bar   float64  // length of the bar of its score or weight, of 100
 	Mark  float64  // position of the last selected score on that bar; 0 for none
-	Near  string   // the number of the rule's mixtures that contain it; "" if the rule mixes none
 }
 
 // Measured returns the weight, or the ratio of the score to that of the last selected gradient.
@@ -50,7 +49,7 @@ func (f fateRow) Measured() string {
 	case f.Times != nil:
 		return fmt.Sprintf("%.2f times", *f.Times)
 	}
-	return cmp.Or(f.Near, "-")
+	return "-"
 }
 
 func (b roundPage) tables() []table {
@@ -68,7 +67,7 @@ func round(r *Request) Content {
 		return Content{}
 	}
 	now, _ := r.Now()
-	b.Point = chainview.Point{Accuracy: b.Accuracy, Examples: b.Examples}
+	b.Point = chainview.Point{Round: at.Round, Measures: b.Measures}
 	b.Closed = r.TimeAt(b.Height)
 	b.Verify, _, _ = r.verifying(0, fmt.Sprintf("round %d %d", at.Epoch, at.Round))
 	b.elected()
@@ -97,7 +96,6 @@ func (b *roundPage) measure(r *Request) {
 	shape := r.Shape(r.Record(at))
 	if shape != nil {
 		b.Map = mapOf(shape, at, b.Verdicts)
-		relate(b.Verdicts, shape, b.Rule)
 	}
 	longest := 0.0
 	for _, v := range b.Verdicts {
@@ -116,53 +114,19 @@ func (b *roundPage) measure(r *Request) {
 			b.Measure, row.Bar, row.Mark = "score", 100**v.Times/longest, 100/longest
 		}
 		if shape != nil {
-			if row.complete(shape, b.Rule); row.Near != "" {
-				b.Measure = "mixtures"
+			if i := slices.Index(shape.Participants, v.Participant); i >= 0 {
+				row.Norm, row.Angle = shape.Norm[i], shape.Angle(v.Participant)
 			}
 		}
 		b.Shown = append(b.Shown, row)
 	}
 	switch {
 	case b.Measure == "weight" || b.Measure == "score":
-	case mixes(b.Rule):
+	case strings.HasPrefix(b.Rule, "nnm+"):
 		b.Note = fmt.Sprintf("The rule %s takes the mean of its nearest in place of each gradient, and gives no score.",
 			b.Rule)
 	default:
 		b.Note = fmt.Sprintf("The rule %s weighs coordinates, not whole gradients, and gives no score.", b.Rule)
-	}
-}
-
-// mixes reports whether a rule replaces each gradient by the mean of its nearest gradients.
-func mixes(rule string) bool { return strings.HasPrefix(rule, "nnm+") }
-
-// complete sets the norm, the angle and the mixtures of a row.
-func (row *fateRow) complete(s *chainview.Shape, rule string) {
-	i := slices.Index(s.Participants, row.Participant)
-	if i < 0 {
-		return
-	}
-	row.Norm, row.Angle = s.Norm[i], s.Angle(row.Participant)
-	if s.Near != nil && mixes(rule) && row.Weight == nil && row.Times == nil {
-		row.Near, row.Bar = fmt.Sprintf("%d of %d", s.Near[i], len(s.Near)), 100*float64(s.Near[i])/float64(len(s.Near))
-	}
-}
-
-// relate adds to the reasons what follows from the round's shape.
-func relate(verdicts []chainview.Verdict, s *chainview.Shape, rule string) {
-	for k := range verdicts {
-		v := &verdicts[k]
-		i := slices.Index(s.Participants, v.Participant)
-		switch {
-		case i < 0 || !s.Known:
-			continue
-		case s.Near != nil && mixes(rule):
-			v.Why += fmt.Sprintf(" It is in %d of the %d mixtures of nearest gradients.", s.Near[i], len(s.Near))
-		case s.Near != nil:
-			v.Why += fmt.Sprintf(" It is among the nearest of %d of the %d others.", s.Near[i], len(s.Near)-1)
-		}
-		if v.Opposed {
-			v.Why += fmt.Sprintf(" The angle is %.0f degrees.", *s.Angle(v.Participant))
-		}
 	}
 }
 

@@ -67,10 +67,8 @@ type pager struct {
 func pageOf[T any](r *Request, rows []T) ([]T, pager) {
 	p := pager{Of: len(rows), Page: 1, Pages: max(1, (len(rows)+perPage-1)/perPage), path: r.URL.Path,
 		query: url.Values{}}
-	for _, name := range []string{"q", "sort"} {
-		if x := r.Value(name); x != "" {
-			p.query.Set(name, x)
-		}
+	if x := r.Value("q"); x != "" {
+		p.query.Set("q", x)
 	}
 	if q := r.Value("page"); q != "" {
 		p.Page = int(min(max(1, r.Number("page", q)), uint64(p.Pages)))

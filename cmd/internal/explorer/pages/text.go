@@ -26,10 +26,12 @@ type person struct {
 
 // functions are what templates may call.
 var functions = template.FuncMap{
-	"hex":   func(b []byte) string { return hex.EncodeToString(b) },
-	"cut":   func(s string) string { return Short(s, 12) },
-	"words": func(s string) string { return strings.ReplaceAll(s, "-", " ") },
-	"share": func(ppm int64) string { return fmt.Sprintf("%.4f", float64(ppm)/params.One) },
+	"hex":      func(b []byte) string { return hex.EncodeToString(b) },
+	"begins":   strings.HasPrefix,
+	"sentence": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." },
+	"cut":      func(s string) string { return Short(s, 12) },
+	"words":    func(s string) string { return strings.ReplaceAll(s, "-", " ") },
+	"share":    func(ppm int64) string { return fmt.Sprintf("%.4f", float64(ppm)/params.One) },
 	"change": func(ppm int64) string {
 		if ppm == 0 {
 			return "±0"
@@ -64,7 +66,9 @@ var functions = template.FuncMap{
 	"percents": func(ppm int64) float64 { return 100 * math.Min(1, math.Max(0, float64(ppm)/params.One)) },
 	"hundred":  func(x float64) float64 { return 100 * x },
 	"plus":     func(x, y float64) float64 { return x + y },
+	"minus":    func(x, y float64) float64 { return x - y },
 	"value":    func(x *float64) float64 { return *x },
+	"spread":   func(share float64) float64 { return share * (1 - share) },
 	"part":     func(part, whole uint64) string { return fmt.Sprintf("%.2f", 100*float64(part)/float64(max(1, whole))) },
 	"portion":  func(part, whole int) string { return fmt.Sprintf("%.3g %%", 100*float64(part)/float64(max(1, whole))) },
 }

@@ -28,6 +28,7 @@ type Origin struct {
 	GenesisHash      string // SHA-256 of the file config/genesis.json
 	GenesisTime      time.Time
 	Attacks          map[uint32]string // kinds of attack of a localnet's manifest, by participant
+	Gains            Gains             // of a localnet that trains files of sites
 }
 
 // chain is a history with the functions that show it.
@@ -63,25 +64,35 @@ func Of(h *history.Chain, o Origin) ([]byte, error) {
 		return nil, err
 	}
 	var tables []table
-	for _, t := range []table{c.incidents(), c.participants(), c.rounds()} {
+	for _, t := range []table{c.Gains.table(), c.incidents(), c.participants(), c.rounds()} {
 		if len(t.Rows) > 0 {
 			tables = append(tables, t)
 		}
 	}
 	fates := c.fates()
+	return content{Origin: o, ChainID: printable.Text(c.Audit.ChainID), About: c.about(),
+		Warnings: c.warnings(), Cards: c.cards(), Facts: c.facts(), Fates: fates, Figures: figures, Tables: tables,
+		Apart: slices.ContainsFunc(fates, func(f fate) bool { return f.Apart })}.page()
+}
+
+// content is what a page shows.
+type content struct {
+	Origin
+	Several        int // runs side by side, or 0 for the page of one chain
+	Style          template.CSS
+	ChainID, About string
+	Warnings       []string
+	Cards, Facts   []fact
+	Fates          []fate
+	Apart          bool
+	Figures        []template.HTML
+	Tables         []table
+}
+
+func (c content) page() ([]byte, error) {
 	var out bytes.Buffer
-	err = page.Execute(&out, struct {
-		chain
-		Style                  template.CSS
-		ChainID, Played, About string
-		Warnings               []string
-		Cards, Facts           []fact
-		Fates                  []fate
-		Suspects               bool
-		Figures                []template.HTML
-		Tables                 []table
-	}{c, template.CSS(pages.Style()), printable.Text(c.Audit.ChainID), c.played(), c.about(), c.warnings(), c.cards(),
-		c.facts(), fates, slices.ContainsFunc(fates, func(f fate) bool { return f.Suspect }), figures, tables})
+	c.Style = template.CSS(pages.Style())
+	err := page.Execute(&out, c)
 	return out.Bytes(), err
 }
 
@@ -102,6 +113,9 @@ func (c chain) warnings() (out []string) {
 	}
 	if app.KnownNoise(c.State.Params, c.State.Epochs) {
 		out = append(out, "A TEST CHAIN: its noise may be known, so epsilon is on paper only.")
+	}
+	if m := c.Rounds[len(c.Rounds)-1].Measures; m != nil {
+		out = append(out, m.Warnings...)
 	}
 	return out
 }
@@ -143,6 +157,10 @@ func (c chain) figures() (out []template.HTML, err error) {
 	for _, f := range []pages.Figure{
 		{Name: "accuracy", Title: "Test accuracy", Share: true, Top: 1, Curves: []pages.Curve{
 			c.curve("", "", func(r history.Round) float64 { return r.Accuracy })}},
+		{Name: "recall", Title: "Recall of the rarer class, or the least of more", Share: true, Top: 1, Curves: []pages.Curve{
+			c.curve("", "", func(r history.Round) float64 { return r.Beside()[1] })}},
+		{Name: "auc", Title: "AUC", Share: true, Top: 1, Curves: []pages.Curve{
+			c.curve("", "", func(r history.Round) float64 { return r.Beside()[2] })}},
 		{Name: "epsilon", Title: "Epsilon spent", Spent: true, Top: c.Params.Privacy.Epsilon, Curves: []pages.Curve{
 			c.curve("", "", func(r history.Round) float64 { return r.Epsilon })}},
 		{Name: "reputation", Title: "Reputation", Top: 1, Curves: c.reputations(),
@@ -163,42 +181,27 @@ func (c chain) figures() (out []template.HTML, err error) {
 	return out, nil
 }
 
-// reputations returns a line for each distinct course of reputations, which several participants
-// may share. If there are more than few courses, it returns the greatest and the least reputation
-// of each round.
-func (c chain) reputations() []pages.Curve {
-	var lines []pages.Curve
-	var members [][]uint32 // of each line
-	suspects := c.suspects()
-	for i, p := range c.State.Participants {
-		alarm := chainview.OK
-		if len(suspects[p.Index]) > 0 {
-			alarm = chainview.Differs
-		}
-		line := c.curve("", alarm, func(r history.Round) float64 {
-			if i < len(r.Reputations) {
-				return r.Reputations[i]
-			}
-			return math.NaN() // not yet a member
-		})
-		at := slices.IndexFunc(lines, func(l pages.Curve) bool {
-			return l.Alarm == alarm && slices.EqualFunc(l.Values, line.Values, func(a, b float64) bool {
-				return a == b || a != a && b != b
-			})
-		})
-		if at < 0 {
-			at, lines, members = len(lines), append(lines, line), append(members, nil)
-		}
-		members[at] = append(members[at], p.Index)
-	}
-	if len(lines) > few {
+// reputations returns a line for each participant, or of more than few the greatest and the least reputation of each
+// round.
+func (c chain) reputations() (lines []pages.Curve) {
+	if len(c.State.Participants) > few {
 		return []pages.Curve{
 			c.curve("greatest", chainview.OK, func(r history.Round) float64 { return slices.Max(r.Reputations) }),
 			c.curve("least", chainview.Watch, func(r history.Round) float64 { return slices.Min(r.Reputations) }),
 		}
 	}
-	for i := range lines {
-		lines[i].Name = c.names(members[i])
+	apart := c.standingApart()
+	for i, p := range c.State.Participants {
+		alarm := chainview.OK
+		if len(apart[p.Index]) > 0 {
+			alarm = chainview.Differs
+		}
+		lines = append(lines, c.curve(c.name(p.Index), alarm, func(r history.Round) float64 {
+			if i < len(r.Reputations) {
+				return r.Reputations[i]
+			}
+			return math.NaN() // not yet a member
+		}))
 	}
 	return lines
 }
@@ -236,17 +239,17 @@ func (c chain) participants() table {
 	if len(c.Attacks) > 0 {
 		t.Head = slices.Insert(t.Head, 1, "by the manifest")
 	}
-	suspects := c.suspects()
+	apart := c.standingApart()
 	order := slices.Clone(c.State.Participants)
 	slices.SortStableFunc(order, func(a, b app.Participant) int {
 		x, y := c.tally(a.Index), c.tally(b.Index)
-		return cmp.Or(cmp.Compare(len(suspects[b.Index]), len(suspects[a.Index])),
+		return cmp.Or(cmp.Compare(len(apart[b.Index]), len(apart[a.Index])),
 			cmp.Compare(a.Reputation, b.Reputation),
 			cmp.Compare(y.Opposed+y.Absent+y.Missed, x.Opposed+x.Absent+x.Missed))
 	})
 	for i, p := range order {
 		n, looks, name := c.tally(p.Index), "no", c.name(p.Index)
-		if len(suspects[p.Index]) > 0 {
+		if len(apart[p.Index]) > 0 {
 			looks, t.Bad[i] = "yes", true
 		}
 		if !p.Active {
@@ -276,12 +279,7 @@ func (c chain) tally(participant uint32) chainview.Tally {
 	return c.Count[participant]
 }
 
-// fewestAbsent is the min number of rounds of an absence among the incidents: a gradient that came
-// late once is none.
-const fewestAbsent = 2
-
-// incidents returns a row for each proven offence, each run of opposed gradients, each absence and
-// each leader that was passed over.
+// incidents returns a row for each proven offence and each leader that was passed over.
 func (c chain) incidents() table {
 	t := table{ID: "incidents", Title: "Incidents",
 		Head: []string{"incident", "participant", "epoch", "round", "view", "height"}}
@@ -289,16 +287,6 @@ func (c chain) incidents() table {
 		t.Rows = append(t.Rows, []string{"proven offence: two different statements (" + o.Cause() + ")",
 			c.name(o.Participant), fmt.Sprint(o.Epoch), fmt.Sprint(o.Round), fmt.Sprint(o.View), fmt.Sprint(o.Height)})
 	}
-	runs := func(what string, runs []history.Run, fewest uint64) {
-		for _, r := range runs {
-			if r.Count >= fewest {
-				t.Rows = append(t.Rows, []string{fmt.Sprintf("%s in %d of %d rounds", what, r.Count, r.Last-r.First+1),
-					c.name(r.Participant), fmt.Sprint(r.Epoch), span(r.First, r.Last), "-", span(r.FromHeight, r.LastHeight)})
-			}
-		}
-	}
-	runs("opposed to Delta", c.Runs, 1)
-	runs("absent: no gradient", c.Gaps, fewestAbsent)
 	for _, b := range c.Audit.BadLeaders {
 		t.Rows = append(t.Rows, []string{fmt.Sprintf("did not lead; %s did", c.name(b.ClosedBy)), c.name(b.Participant),
 			fmt.Sprint(b.Epoch), fmt.Sprint(b.Round), fmt.Sprint(b.View), fmt.Sprint(b.Height)})
@@ -306,35 +294,36 @@ func (c chain) incidents() table {
 	return t
 }
 
-// span returns the text of a range of numbers.
-func span(from, to uint64) string {
-	if from == to {
-		return fmt.Sprint(from)
-	}
-	return fmt.Sprintf("%d to %d", from, to)
-}
-
 // rounds returns a row for each round of the report.
 func (c chain) rounds() table {
 	t := table{ID: "rounds", Title: "Rounds", Folded: true, Head: []string{"epoch/round", "height", "leader", "view",
-		"included", "selected", "weight together", "test accuracy", "epsilon"}}
+		"included", "selected", "weight together", "test accuracy", "guessing", "recall", "AUC", "Brier score", "epsilon"}}
 	if uint64(len(c.Rounds)) < c.Audit.Rounds {
 		t.Title = fmt.Sprintf("Rounds: %d of %d", len(c.Rounds), c.Audit.Rounds)
 	}
-	number := func(x float64, text func(float64) string) string {
-		if math.IsNaN(x) {
-			return "-"
-		}
-		return text(x)
-	}
-	percent := func(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }
-	weight := func(x float64) string { return fmt.Sprintf("%.2f", x) }
 	for _, r := range c.Rounds {
-		t.Rows = append(t.Rows, []string{
+		t.Rows = append(t.Rows, slices.Concat([]string{
 			fmt.Sprintf("%d/%d", r.Epoch, r.Round), fmt.Sprint(r.Height), c.name(r.Leader), fmt.Sprint(r.View),
-			fmt.Sprint(len(r.Contributions)), strconv.Itoa(r.Selected()), number(r.Weight(), weight),
-			number(r.Accuracy, percent), number(r.Epsilon, accountant.Text),
-		})
+			fmt.Sprint(len(r.Contributions)), strconv.Itoa(r.Selected()), number("%.2f", r.Weight()),
+		}, results(r)))
 	}
 	return t
+}
+
+// number formats a number, "-" if it is NaN.
+func number(format string, x float64) string {
+	if math.IsNaN(x) {
+		return "-"
+	}
+	return fmt.Sprintf(format, x)
+}
+
+// results returns accuracy, what stands beside it, and epsilon.
+func results(r history.Round) []string {
+	b, epsilon := r.Beside(), "-"
+	if !math.IsNaN(r.Epsilon) {
+		epsilon = accountant.Text(r.Epsilon)
+	}
+	return []string{number("%.2f %%", 100*r.Accuracy), number("%.2f %%", 100*b[0]), number("%.2f %%", 100*b[1]),
+		number("%.4f", b[2]), number("%.4f", b[3]), epsilon}
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/model/adapt"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/chainview"
@@ -15,18 +17,15 @@ import (
 
 // TestAttackersComeFirst: first come accuracy, epsilon and the number of attackers, then what stands
 // against each of them and what became of it, with the weight of its gradients. Then come curves,
-// offences, opposed runs, absences, leaders that were passed over, participants by trouble, and facts.
+// offences, leaders that were passed over, participants by trouble, and facts.
 func TestAttackersComeFirst(t *testing.T) {
 	h := &history.Chain{
 		Audit: &audit.Report{
 			ChainID: "c", BadLeaders: []audit.BadLeader{{Participant: 2, Round: 3}, {Participant: 2, Round: 5}},
 			Offences: []app.Offence{{Participant: 1, Round: 4, Kind: 1}}, AppHash: "abc", First: 1, Last: 44, Rounds: 20,
 		},
-		Runs: []history.Run{{Participant: 2, First: 0, Last: 19, FromHeight: 2, LastHeight: 40, Count: 20}},
-		Gaps: []history.Run{{Participant: 3, First: 7, Last: 7, FromHeight: 16, LastHeight: 16, Count: 1},
-			{Participant: 3, First: 14, Last: 16, FromHeight: 30, LastHeight: 34, Count: 3}},
-		Count: []chainview.Tally{{Included: 20}, {Included: 20}, {Included: 20, Selected: 16,
-			Opposed: 20, Missed: 2, Weight: 0.4, Weighed: 20}, {Included: 16, Absent: 4}},
+		Count: []chainview.Tally{{Included: 20, Selected: 20}, {Included: 20, Selected: 20}, {Included: 20, Selected: 16,
+			Opposed: 20, Missed: 2, Weight: 0.4, Weighed: 20}, {Included: 16, Selected: 16, Absent: 4}},
 		State: &app.State{Participants: []app.Participant{{Index: 0, Active: true, Moniker: "zero", Reputation: 1e6},
 			{Index: 1, Active: true, Moniker: "one"}, {Index: 2, Active: true, Moniker: "two"},
 			{Index: 3, Active: true, Moniker: "three", Reputation: 1e6}}},
@@ -44,36 +43,31 @@ func TestAttackersComeFirst(t *testing.T) {
 		`<dt>Test accuracy</dt><dd>97.12 % <small>of 10000 test examples, after round 19 of epoch 0</small>`,
 		`<dt>Epsilon spent</dt><dd>1.745 of 4 <small>44 % of the budget; delta 0</small>`,
 		`<dt>Stand out</dt><dd>2 <small>of 4 participants: one (#1), two (#2)</small>`,
-		"Attackers by the manifest of this localnet: 2, and the rule withstands 1: the model may be ruined, and the " +
-			"record may accuse the honest. In the chain&#39;s record not found: zero (#0); standing out though honest: " +
-			"one (#1).",
 		"<bdi>zero (#0)</bdi></span> Attack by the manifest: silent. The record does not accuse it, and the attackers " +
 			"are more than the rule withstands.</li>",
-		"<bdi>one (#1)</bdi></span> Against it: proven offences: 1; reputation 0. It has no reputation since round 19 of " +
-			"epoch 0, and leads no round.</li>",
-		"<bdi>two (#2)</bdi></span> Attack by the manifest: sign-flip. Against it: reputation 0; opposed to Delta in 20 " +
-			"of 20; attacker or different patients: compare case mix. Its gradients weighed 0.02 of a full share on average. " +
-			"It has no reputation, and leads no round.</li>",
+		"<bdi>one (#1)</bdi></span> Against it: proven offences: 1; reputation 0.</li>",
+		"<bdi>two (#2)</bdi></span> Attack by the manifest: sign-flip. Against it: reputation 0; failed to lead in 2 of " +
+			"its 2 turns; opposed to Delta in 20 of 20; weight 0.02 on average; attacker or different patients: compare case " +
+			"mix.</li>",
 		`<h2 id="training">`, `>budget 4</text>`, `<h2 id="incidents">`, ">proven offence: two different statements",
-		`<th scope="row"><bdi>opposed to Delta in 20 of 20 rounds</bdi></th>` +
-			`<td data-l="participant"><bdi>two (#2)</bdi></td><td data-l="epoch"><bdi>0</bdi></td>` +
-			`<td data-l="round"><bdi>0 to 19</bdi></td>`,
-		`<th scope="row"><bdi>absent: no gradient in 3 of 3 rounds</bdi></th><td data-l="participant"><bdi>three (#3)</bdi>`,
 		">did not lead; ", `<h2 id="participants">`, `<tr class="alarm-suspect"><th scope="row"><bdi>two (#2)`,
 		`<h2 id="facts">`, "SHA-256 of config/genesis.json: 0badcafe", "abc, after height 44",
-		"hash fe, after round 19", "N = 4; the rule withstands f = 1", ">median<", "<footer>",
+		"hash fe, after round 19", "<footer>",
 	} {
 		at := strings.Index(string(raw), part)
 		require.Greater(t, at, before, part)
 		before = at
 	}
-	require.NotContains(t, string(raw), "in 1 of 1 rounds", "one late gradient is no incident")
 	require.Contains(t, string(raw), "<small>withstands 1 attacker</small>")
 	h.Params.Rule.Byzantine = 2
 	raw, err = Of(h, o)
 	require.NoError(t, err)
 	require.Contains(t, string(raw), "Attack by the manifest: silent. Nothing stands against it.</li>")
-	require.Contains(t, string(raw), "by the manifest of this localnet: 2. In the chain")
+	h.Count[0].Opposed = 3
+	raw, err = Of(h, o)
+	require.NoError(t, err)
+	require.Contains(t, string(raw), "silent. No alarm accuses it, though it opposed Delta in 3 of 20.</li>")
+	h.Count[0].Opposed = 0
 	people := chain{h, o}.participants()
 	var order []string
 	for _, row := range people.Rows {
@@ -86,7 +80,7 @@ func TestAttackersComeFirst(t *testing.T) {
 }
 
 // TestFigures: the axis counts rounds of one epoch by their numbers, and rounds of several through;
-// each course of reputations is one line, and those of suspects are apart; the budget is a line.
+// each participant has a line of reputations, and those of suspects are marked; the budget is a line.
 func TestFigures(t *testing.T) {
 	h := &history.Chain{Audit: &audit.Report{}, Count: make([]chainview.Tally, 4), State: &app.State{
 		Participants: []app.Participant{{Index: 0, Active: true, Moniker: "a", Reputation: 1e6},
@@ -103,9 +97,9 @@ func TestFigures(t *testing.T) {
 	require.Equal(t, "round", name)
 	require.EqualValues(t, 29, at(h.Rounds[29]))
 	lines := c.reputations()
-	require.Len(t, lines, 3)
-	require.Equal(t, []string{"a (#0), b (#1)", chainview.OK, "c (#2)", chainview.Differs, "d (#3)", chainview.Differs},
-		[]string{lines[0].Name, lines[0].Alarm, lines[1].Name, lines[1].Alarm, lines[2].Name, lines[2].Alarm})
+	require.Len(t, lines, 4)
+	require.Equal(t, []string{"a (#0)", chainview.OK, "c (#2)", chainview.Differs, "d (#3)", chainview.Differs},
+		[]string{lines[0].Name, lines[0].Alarm, lines[2].Name, lines[2].Alarm, lines[3].Name, lines[3].Alarm})
 	figures, err := c.figures()
 	require.NoError(t, err)
 	require.Len(t, figures, 4)
@@ -121,4 +115,82 @@ func TestFigures(t *testing.T) {
 	figures, err = c.figures()
 	require.NoError(t, err)
 	require.Empty(t, figures, "one round is no curve")
+}
+
+// TestBesideAccuracy: the accuracy of a table stands beside that of guessing, AUC and recall, the warnings come first,
+// and the page says for which sites there is a gain, and for which none.
+func TestBesideAccuracy(t *testing.T) {
+	h, o := runOf(0.9, 97), Origin{Gains: Gains{Head: []string{"model", "AUC"}, Sites: []Site{
+		{Name: "north", About: "3 rows", Verdict: adapt.Same, Cells: [][]string{{"shared", "0.7 (0.6 to 0.8)"}}},
+		{Name: "<b>", About: "4 rows", Verdict: adapt.Better}, {Name: "south", Verdict: adapt.Worse, NoneBeatsRate: true},
+		{Name: "west (one label)"}}}}
+	raw, err := Of(h, o)
+	require.NoError(t, err)
+	text := string(raw)
+	for _, part := range []string{`<div class="alert"><strong>dead is never predicted</strong></div>`,
+		"of 97 test examples, after round 1 of epoch 0; guessing alive gives 0.8800; AUC 0.7500, Brier score 0.0625 (by " +
+			"the rate 0.0000); recall of dead, 0.2500 of 4",
+		"A gain for &lt;b&gt;. No gain that the test rows show for north. No gain, but a loss, for south. " +
+			"None beats guessing the rate for south. Not measured: west (one label). ",
+		"no epsilon bounds what this tells of them",
+		"<bdi>north, 3 rows</bdi>", `<td data-l="AUC"><bdi>0.7 (0.6 to 0.8)</bdi></td>`,
+		`<td data-l="recall"><bdi>25.00 %</bdi></td>`, `<td data-l="AUC"><bdi>0.7500</bdi></td>`} {
+		require.Contains(t, text, part)
+	}
+	require.Contains(t, text, "<strong>AUC</strong>", "a curve")
+}
+
+// runOf returns a chain of two rounds, in which one accuracy is measured on a number of examples.
+func runOf(accuracy float64, tested int) *history.Chain {
+	h := &history.Chain{Audit: &audit.Report{ChainID: "c", Rounds: 2}, Count: make([]chainview.Tally, 1),
+		State:  &app.State{Participants: []app.Participant{{Active: true, Moniker: "zero", Reputation: 1e6}}},
+		Params: params.Params{Rule: params.Rule{Name: "median"}, Privacy: params.Privacy{Epsilon: 2}}}
+	measures := evaluate.Measures{Majority: 0.88, Frequent: "alive", Class: "dead", Positive: "dead", Recall: 0.25,
+		Examples: 4, Quality: &evaluate.Quality{AUC: 0.75, Brier: 0.0625}, Warnings: []string{"dead is never predicted"}}
+	for i := range 2 {
+		h.Rounds = append(h.Rounds, history.Round{Record: app.Record{Round: uint64(i)}, At: float64(i + 1),
+			Reputations: []float64{1}, Accuracy: accuracy, Tested: tested, Measures: &measures, Epsilon: 0.5})
+	}
+	return h
+}
+
+// TestSideBySide: runs of different settings have their results and what differs in tables, and a common curve only
+// where it means something.
+func TestSideBySide(t *testing.T) {
+	a, b := runOf(0.9, 97), runOf(0.95, 97)
+	b.Params.Training.LearningRate = 0.5
+	text := func() string {
+		raw, err := SideBySide([]Run{{"first", a}, {"se<cond", b}}, Origin{})
+		require.NoError(t, err)
+		return string(raw)
+	}
+	got := text()
+	for _, part := range []string{"<h1>2 runs side by side</h1>", `<td data-l="test accuracy"><bdi>95.00 %</bdi></td>`,
+		`<td data-l="guessing"><bdi>88.00 %</bdi></td>`, "first: dead is never predicted",
+		`<th scope="row"><bdi>training.learning_rate</bdi></th><td data-l="first"><bdi>0</bdi></td>` +
+			`<td data-l="se&lt;cond"><bdi>0.5</bdi></td>`, "<strong>Test accuracy</strong>", "<strong>Epsilon spent</strong>"} {
+		require.Contains(t, got, part)
+	}
+	require.NotContains(t, got, "No common curve")
+	require.NotContains(t, got, "Who attacked")
+	a.Params.Model.Classes = 10
+	require.NotContains(t, text(), "No common curve", "a model without classes is measured on as many examples")
+	b.Rounds[1].Tested, b.Params.Privacy.Unit = 96, params.UnitGroup
+	require.Contains(t, text(), "No common curve of Test accuracy: 96 test examples and 97 test examples.")
+	b.Params.Model.Classes = 2
+	got = text()
+	require.Contains(t, got, "No common curve of Test accuracy: 96 test examples of 2 classes and 97 test examples of 10 "+
+		"classes.")
+	require.Contains(t, got, "No common curve of AUC")
+	require.Contains(t, got, "No common curve of Epsilon spent: epsilon by example at delta 0 and epsilon by group at")
+	require.NotContains(t, got, "<strong>Test accuracy</strong>")
+	for _, h := range []*history.Chain{a, b} {
+		for i := range h.Rounds {
+			h.Rounds[i].Measures = nil
+		}
+	}
+	require.NotContains(t, text(), "No common curve of AUC", "no run has it")
+	raw, err := SideBySide([]Run{{"first", a}, {"second", a}}, Origin{})
+	require.NoError(t, err)
+	require.Contains(t, string(raw), "No parameter of the last epochs differs.")
 }

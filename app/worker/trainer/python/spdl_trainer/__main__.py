@@ -1,18 +1,25 @@
 """python3 -m spdl_trainer merge MODEL WEIGHTS --out FILE: an exported model and the weights file of its study
-as one safetensors file, which load_state_dict takes. Verify MODEL first (spdl verify model)."""
+as one file, npz or safetensors by the ending of FILE, whose arrays load_state_dict takes. Verify MODEL first (spdl
+verify model)."""
 from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import sys
+
+import numpy as np
 
 from .tensors import Unsuitable
 from .weights import card, decode, encode, merged
 
 
 def merge(model: str, weights: str, out: str) -> None:
-    """Writes a new file. Raises Unsuitable if the weights are not those that the model's card names."""
+    """Writes a new file. Raises Unsuitable if the weights are not those that the model's card names, or out has another
+    ending."""
+    if not out.endswith((".npz", ".safetensors")):
+        raise Unsuitable("--out is %s, want a name that ends in .npz or .safetensors" % out)
     contents = []
     for path in (model, weights):
         with open(path, "rb") as f:
@@ -24,7 +31,10 @@ def merge(model: str, weights: str, out: str) -> None:
                          % (weights, found, model, want or "no weights file"))
     x = decode(contents[0], model)
     x.pop("card", None)  # of an npz
-    content = encode(merged(decode(contents[1], weights), x))
+    arrays, npz = merged(decode(contents[1], weights), x), io.BytesIO()
+    if out.endswith(".npz"):
+        np.savez(npz, **arrays)
+    content = npz.getvalue() or encode(arrays)
     with open(out, "xb") as f:
         f.write(content)
 

@@ -22,7 +22,8 @@ def parsed(adapt: str) -> Tuple[bool, int]:
 def begin(module: nn.Module, again: nn.Module, adapt: str) -> Arrays:
     """The arrays of the study's weights file, {} if it needs none. again is what build returns a second time:
     a trained tensor with the same values each time begins with them, and others begin as the chain draws them.
-    With adapt, if the module freezes nothing itself, all that is the same each time is frozen."""
+    With adapt, if the module freezes nothing itself, all that is the same each time is frozen. What is frozen must be
+    the same each time."""
     bias, rank = parsed(adapt)
     state, other = _arrays(module), _arrays(again)
     same = {n for n, a in state.items() if n in other and np.array_equal(a, other[n])}
@@ -34,6 +35,11 @@ def begin(module: nn.Module, again: nn.Module, adapt: str) -> Arrays:
     if adapt and all(p.requires_grad for p in parameters.values()):
         for name, p in parameters.items():
             p.requires_grad_(name not in same)
+    for name, p in parameters.items():
+        if not p.requires_grad and name in state and name not in same:
+            raise Unsuitable("tensor %s is frozen, and has other values each time build is called: it is drawn at "
+                             "random and not pretrained; is the file there that build loads, which it finds by a path "
+                             "from __file__? Fix the seed if random numbers are meant (torch.manual_seed)" % name)
     if bias:
         found = [p for n, p in parameters.items() if n.endswith("bias") and not p.requires_grad]
         for p in found:

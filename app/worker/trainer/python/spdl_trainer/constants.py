@@ -1,13 +1,14 @@
 """What of a PyTorch module is trained, and what is constant: frozen tensors, buffers and start values."""
 from __future__ import annotations
 
-from typing import Dict, List, Tuple
+from typing import Callable, Dict, List, Tuple
 
 import numpy as np
 import torch
 from torch import nn
 
 from .hello import Hello
+from .lowrank import Factors, beside
 from .tensors import Tensor, Unsuitable, size
 from .weights import LORA_A, LORA_B, Arrays
 
@@ -36,6 +37,7 @@ class Constants:
         self.start: Weights = {n: torch.from_numpy(a.astype(np.float64)).to(device) for n, a in arrays.items()
                                if n in self.types}
         self._sums = self._checksums()
+        self.direct = False  # see try_direct
 
     def _fill(self, module: nn.Module, arrays: Arrays, pinned: bool) -> None:
         """Puts the file's values into the module."""
@@ -68,10 +70,38 @@ class Constants:
 
     def whole(self, trained: Weights) -> Weights:
         """All parameters of the module. Gradients go through it to the factors of low-rank products."""
-        out = {**self.frozen, **{n: w for n, w in trained.items() if not n.endswith((LORA_A, LORA_B))}}
+        out = self._without(trained)
         for base in self.low_rank:
             out[base] = self.frozen[base] + trained[base + LORA_B] @ trained[base + LORA_A]
         return out
+
+    def _without(self, trained: Weights) -> Weights:
+        return {**self.frozen, **{n: w for n, w in trained.items() if not n.endswith((LORA_A, LORA_B))}}
+
+    def output(self, call: Callable[[Weights, torch.Tensor], torch.Tensor], trained: Weights,
+               x: torch.Tensor) -> torch.Tensor:
+        """The module's output for a batch. It is that of whole, with low-rank products beside their weights if
+        self.direct says so."""
+        if not self.direct:
+            return call(self.whole(trained), x)
+        with beside(self._pairs(trained)):
+            return call(self._without(trained), x)
+
+    def _pairs(self, trained: Weights) -> Factors:
+        return {id(self.frozen[n]): (trained[n + LORA_A], trained[n + LORA_B]) for n in self.low_rank}
+
+    def try_direct(self, call: Callable[[Weights, torch.Tensor], torch.Tensor], x: torch.Tensor) -> None:
+        """Sets self.direct if linear maps take all weights that have low-rank products, and nothing else does: at
+        random values the output beside them is then that of whole, but for the order of float32 sums, far below what
+        a product changes that is missed."""
+        random = torch.Generator().manual_seed(1)
+        w = {n: (torch.randn(s, generator=random, dtype=torch.float64) / max(1, size(s[1:])) ** 0.5)
+             .to(x.device, self.types[n]) for n, s in self.shapes.items()}
+        with torch.no_grad():
+            want = call(self.whole(w), x)
+            with beside(self._pairs(w)) as met:
+                got = call(self._without(w), x)
+        self.direct = len(met) == len(self.low_rank) > 0 and torch.allclose(got, want, rtol=1e-3, atol=1e-4)
 
     def tensors(self, drawn: Dict[str, str]) -> List[Tensor]:
         """The tensors for genesis: those with a start, and factors, begin as zeros, others as drawn says."""

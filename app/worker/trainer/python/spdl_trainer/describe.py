@@ -5,12 +5,14 @@ reason on standard error."""
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
 import json
 import os
 import sys
 import sysconfig
-from typing import Any, Dict, List
+from numbers import Real
+from typing import Any, Callable, Dict, List
 
 from .groups import numbered
 from .hello import Hello
@@ -25,14 +27,18 @@ def describe(source: str, config: str, folder: str, most: int, adapt: str = "") 
     groups if they have some, whether they have groups, whether they come from the data of the
     configuration, the files beside it that it imports, and what is probably wrong with the model.
     most bounds the parameters. Constants are written to the weights file in folder, which the answer names for
-    the configuration. adapt is "", "bias" or "lora:rank=4"."""
+    the configuration. adapt is "", "bias" or "lora:rank=4". The file and the function run in the file's folder,
+    where the names of pretrained files are looked for."""
     path, _, name = source.rpartition(":")
-    path = os.path.abspath(path)
+    path, folder = os.path.abspath(path), os.path.abspath(folder)
+    if not os.path.exists(path):
+        raise Unsuitable("there is no file %s" % path)
     sys.path.insert(0, os.path.dirname(path))
-    module = _load(path)
+    module = _inside(os.path.dirname(path), _load)(path)
     build = getattr(module, name, None)
     if not callable(build):
         raise Unsuitable("%s has no function %s" % (path, name))
+    build = _inside(os.path.dirname(path), build)
     hello = Hello({"dimension": 0, "clip": 1, "clipping": "rows", "tensors": [], "config": config,
                    "share": {"data": "", "part": 0, "parts": 1, "partition": "iid", "alpha": 1, "seed": 0}}, folder)
     hello.adapt = adapt
@@ -52,18 +58,30 @@ def describe(source: str, config: str, folder: str, most: int, adapt: str = "") 
     if arrays:
         from .weights import write
         weights = write(folder, arrays)
+    norm = getattr(getattr(study, "module", None), "norm", 0)
     examples = study.examples if groups is None else len(set(numbered(groups)))
     return {"tensors": hello.tensors, "examples": examples, "groups": groups is not None, "reads": hello.asked,
             "files": _beside(path), "warnings": getattr(study, "warnings", []), "about": getattr(study, "about", ""),
             "weights": weights,
-            "norm": getattr(getattr(study, "module", None), "norm", 0)}
+            "norm": float(norm) if isinstance(norm, Real) else 0}  # a module may have a layer of that name
+
+
+def _inside(folder: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which runs with folder as the working directory."""
+    @functools.wraps(function)
+    def moved(*args: Any) -> Any:
+        before = os.getcwd()
+        os.chdir(folder)
+        try:
+            return function(*args)
+        finally:
+            os.chdir(before)
+    return moved
 
 
 def _load(path: str) -> Any:
     name = os.path.splitext(os.path.basename(path))[0]
     spec = importlib.util.spec_from_file_location(name, path)
-    if not os.path.exists(path):
-        raise Unsuitable("there is no file %s" % path)
     if spec is None or spec.loader is None:
         raise Unsuitable("%s is no Python file" % path)
     module = importlib.util.module_from_spec(spec)

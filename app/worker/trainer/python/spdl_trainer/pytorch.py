@@ -11,7 +11,7 @@ from .data import Data
 from .examine import RANDOM, doubts, examine, initial, mixes, outputs, per_example
 from .hello import Hello
 from .loaded import Loaded
-from .tensors import Tensor, Unsuitable
+from .tensors import Tensor, Unsuitable, size
 from .weights import LORA_A, of
 
 try:
@@ -65,14 +65,15 @@ class ModuleStudy:
         self.x, self.y = _as(x[mine], floating), y[mine]
         self.x_test, self.y_test = _as(x_test, floating), y_test
         self.examples = len(mine)
-        adapted = sum(self.constants.frozen[base].numel() for base in self.constants.low_rank)
-        own = sum(w.numel() for w in module.parameters() if w.requires_grad)
-        self.kept = per_example(module, self.x[:1].to(self.device))
-        self.each = self.kept + 4 * (own + adapted)  # bytes that one example's gradient takes
         self.call = functional(module)
+        self.constants.try_direct(self.call, self.x[:2].to(self.device))
+        made = [] if self.constants.direct else self.constants.low_rank  # sums with a gradient as large as the weight
+        self.kept = per_example(module, self.x[:1].to(self.device))
+        self.each = self.kept + 4 * (sum(map(size, self.shapes.values())) +  # bytes that one example's gradient takes
+                                     sum(self.constants.frozen[base].numel() for base in made))
 
         def one(weights: Dict[str, torch.Tensor], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-            return loss(self.call(self.constants.whole(weights), x[None]), y[None])
+            return loss(self.constants.output(self.call, weights, x[None]), y[None])
         self.per_example = vmap(grad(one), in_dims=(None, 0, 0))
 
     def weights(self, parameters: Any) -> Dict[str, torch.Tensor]:

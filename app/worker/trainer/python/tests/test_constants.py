@@ -48,6 +48,22 @@ if has("torch"):
     def normalised():
         return nn.Sequential(nn.Flatten(), nn.Linear(40, 8), nn.LayerNorm(8), nn.Linear(8, 3))
 
+    class Reused(nn.Module):
+        """Takes a weight by a linear map, and its entries by themselves."""
+
+        def __init__(self):
+            super().__init__()
+            with torch.random.fork_rng():
+                torch.manual_seed(3)
+                self.body = nn.Linear(8, 8)
+            self.head = nn.Linear(8, 3)
+
+        def forward(self, x):
+            return self.head(self.body(x).mean(1) + self.body.weight.sum(0))
+
+    def reused():
+        return Reused()
+
     class Writes(nn.Module):
         """Changes its frozen tensor after a few calls."""
 
@@ -135,10 +151,19 @@ class TestConstants(unittest.TestCase):
 
     def test_blocks_are_bounded_by_what_one_example_takes(self):
         _, s = made(attention, "lora:rank=2", self.folder)
-        adapted = 4 * sum(s.constants.frozen[base].numel() for base in s.constants.low_rank)
+        self.assertTrue(s.constants.direct)
         self.assertGreater(s.kept, 4 * 5 * 8 * 8, "the activations of frozen layers count")
-        self.assertEqual(s.each, s.kept + adapted + 4 * (3 * 8 + 3))
+        self.assertEqual(s.each, s.kept + 4 * s.hello.dimension)
         self.assertFalse(s.module.body.linear1.weight.requires_grad)
+
+    def test_products_are_beside_weights_that_linear_maps_alone_take(self):
+        _, s = made(reused, "lora:rank=2", self.folder)
+        self.assertFalse(s.constants.direct)
+        self.assertEqual(s.each, s.kept + 4 * (s.hello.dimension + 8 * 8))
+        _, s = made(attention, "lora:rank=2", self.folder)
+        beside = s.gradients(self.vector(s), [5, 1])
+        s.constants.direct = False
+        self.assertTrue(torch.allclose(beside, s.gradients(self.vector(s), [5, 1]), atol=1e-6))
 
     def test_low_rank_gradients_are_those_of_autograd(self):
         _, s = made(attention, "lora:rank=2", self.folder)
@@ -197,20 +222,28 @@ class TestConstants(unittest.TestCase):
             return subprocess.run([sys.executable, "-B", "-m", "spdl_trainer", "merge", model,
                                    os.path.join(self.folder, weights.NAME), "--out", to], capture_output=True, text=True,
                                   check=False)
-        for to in (out, out + "2"):
+        npz, again = (os.path.join(self.folder, n) for n in ("merged.npz", "again.safetensors"))
+        for to in (out, again, npz):
             self.assertEqual(merge(to).returncode, 0)
-        with open(out, "rb") as a, open(out + "2", "rb") as b:
+        with open(out, "rb") as a, open(again, "rb") as b:
             content = a.read()
             self.assertEqual(content, b.read())
+        arrays = np.load(npz)
+        self.assertEqual(set(arrays), set(attention().state_dict()))
+        for name, a in weights.decode(content, out).items():
+            self.assertTrue(np.array_equal(arrays[name], a), name)
+        says = "--out is %s, want a name that ends in .npz or .safetensors" % (out + "3")
+        self.assertIn(says, merge(out + "3").stderr)
+        os.remove(again)
         module = attention()
         module.load_state_dict({n: torch.from_numpy(a.copy()) for n, a in weights.decode(content, out).items()})
         with torch.no_grad():
             got, want = module(s.x), s.call(s.constants.whole(s.weights(vector)), s.x)
         self.assertTrue(torch.allclose(got, want, atol=1e-5))
         np.savez(model, card=json.dumps({"model": {"config": ""}}), **x)
-        done = merge(out + "3")
+        done = merge(again)
         self.assertIn("and the card of %s names no weights file" % model, done.stderr)
-        self.assertFalse(os.path.exists(out + "3"))
+        self.assertFalse(os.path.exists(again))
 
     def test_formats(self):
         arrays = {"a": np.arange(6, dtype="<f4").reshape(2, 3), "n": np.array(3), "b": np.array([True]),

@@ -8,6 +8,9 @@ import unittest
 
 from tests import has
 
+if has("numpy"):
+    import numpy as np
+
 MODEL = """
 import numpy as np
 import beside
@@ -41,6 +44,46 @@ class TestDescribe(unittest.TestCase):
             "tensors": [{"name": "w", "shape": [3, 4], "init": "zeros"}, {"name": "b", "shape": [3], "init": "zeros"}],
             "examples": 10, "groups": False, "reads": False, "files": ["beside.py", "my.py"], "warnings": [],
             "about": "", "weights": None, "norm": 0}, done.stderr)
+
+    @unittest.skipUnless(has("torch"), "no PyTorch: on Debian, apt-get install python3-torch")
+    def test_a_pretrained_body_is_found_or_missed_aloud(self):
+        text = """
+import os
+import numpy as np
+import torch
+from torch import nn
+def load(hello):
+    x = np.arange(40, dtype="float32").reshape(10, 4)
+    return x, np.arange(10) % 3, x, np.arange(10) % 3
+def build():
+    body = nn.Linear(4, 5)
+    if os.path.exists("body.pt"):
+        body.load_state_dict(torch.load("body.pt"))
+    return nn.Sequential(body.requires_grad_(False), nn.Linear(5, 3))
+def seeded():
+    torch.manual_seed(1)
+    return build()
+"""
+        done = self.run_on("build", text=text)
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("tensor 0.weight is frozen, and has other values each time build is called", done.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            import torch
+            want = {"weight": torch.rand(5, 4), "bias": torch.rand(5)}
+            torch.save(want, os.path.join(folder, "body.pt"))
+            path, study = os.path.join(folder, "my.py"), os.path.join(folder, "study")
+            os.mkdir(study)
+            with open(path, "w") as f:
+                f.write(text)
+            done = subprocess.run([sys.executable, "-B", "-m", "spdl_trainer.describe", path + ":build", "--folder",
+                                   study], capture_output=True, text=True, check=False)
+            self.assertIn("frozen: 2 tensors", done.stdout, done.stderr)
+            from spdl_trainer import weights
+            with open(os.path.join(study, weights.NAME), "rb") as f:
+                frozen = weights.decode(f.read(), study)
+            self.assertEqual(self.run_on("seeded", "--folder", study, text=text).returncode, 0)
+        for name, t in want.items():
+            self.assertTrue(np.array_equal(frozen["0." + name], t.numpy()), name)
 
     def test_load(self):
         for returned, want in (("x, y, x, y, y // 2", None), ("x, y", "load of my.py returns 2 values"),

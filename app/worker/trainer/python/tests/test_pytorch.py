@@ -86,6 +86,8 @@ class TestPyTorch(unittest.TestCase):
         for want, module in (
                 ('layer "1" .BatchNorm1d.: batch normalisation mixes examples: use GroupNorm',
                  nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))),
+                ('layer "1" .BatchNorm1d.: batch normalisation mixes examples: .* eval',
+                 nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4).requires_grad_(False))),
                 ('layer "0" .InstanceNorm1d.: training changes its buffers', nn.Sequential(
                     nn.InstanceNorm1d(4, track_running_stats=True), linear)),
                 ('layer "1" .Dropout.: dropout is random', nn.Sequential(linear, nn.Dropout(0.1))),

@@ -1,0 +1,79 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Signer registers a gauge that is 1 while the signer of the participant's keys answers.
+func (m *Metrics) Signer(isAway func() bool) {
+	m.signerGauge("signer_answers", "1 while the signer of the participant's keys answers, else 0; absent without "+
+		"worker.signer.", isAway)
+}
+
+// ValidatorSigner registers a gauge that is 1 while the signer of the validator's key is connected.
+func (m *Metrics) ValidatorSigner(isAway func() bool) {
+	m.signerGauge("validator_signer_connected", "1 while the signer of the validator's key is connected, else 0; absent "+
+		"without priv_validator_laddr.", isAway)
+}
+
+// BlocksBehind registers a gauge of the decided blocks that the node has not committed.
+func (m *Metrics) BlocksBehind(behind func() int64) {
+	m.gaugeFunc("blocks_behind", "Blocks that nodes of more than f members have, and this node has not committed.",
+		func() float64 { return float64(behind()) })
+}
+
+// DiskFree registers a gauge of the bytes that the node can still write to the disk of its databases.
+func (m *Metrics) DiskFree(free func() uint64) {
+	m.gaugeFunc("disk_free_bytes", "Bytes that the node can still write to the disk of its databases.",
+		func() float64 { return float64(free()) })
+}
+
+// WorkerStopped registers a gauge that is 1 once the worker has stopped and the validator
+// continues.
+func (m *Metrics) WorkerStopped(stopped func() bool) {
+	m.truth("worker_stopped", "1 after the worker has stopped and the validator goes on without it, else 0; absent "+
+		"without a worker in the node.", stopped)
+}
+
+// ConsentAwaited registers a gauge that is 1 while the running epoch awaits this home's consent.
+func (m *Metrics) ConsentAwaited(awaited func() bool) {
+	m.truth("consent_awaited", "1 while the running epoch awaits the consent of this home, else 0; absent unless "+
+		"worker.consent asks.", awaited)
+}
+
+// PeersRejected registers two counters of rejected connections: strangers, rejected after the
+// handshake, and handshakes, rejected before it because unknown addresses began too many.
+func (m *Metrics) PeersRejected(strangers, handshakes func() int64) {
+	if m == nil {
+		return
+	}
+	for reason, count := range map[string]func() int64{"stranger": strangers, "handshakes": handshakes} {
+		register[prometheus.Collector](m.registry, prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: namespace,
+			Name: "peers_rejected_total", Help: "Connections that this node has rejected: of a stranger, " +
+				"or of unknown addresses that want too many handshakes.",
+			ConstLabels: prometheus.Labels{"chain_id": m.chainID, "reason": reason}},
+			func() float64 { return float64(count()) }))
+	}
+}
+
+// signerGauge registers a gauge whose value is 0 while isAway returns true, and 1 otherwise.
+func (m *Metrics) signerGauge(name, help string, isAway func() bool) {
+	m.truth(name, help, func() bool { return !isAway() })
+}
+
+// truth registers a gauge that is 1 while holds returns true, and 0 otherwise.
+func (m *Metrics) truth(name, help string, holds func() bool) {
+	m.gaugeFunc(name, help, func() float64 {
+		if holds() {
+			return 1
+		}
+		return 0
+	})
+}
+
+// gaugeFunc registers a gauge. Each collection of the metrics calls value for the gauge's value.
+func (m *Metrics) gaugeFunc(name, help string, value func() float64) {
+	if m == nil {
+		return
+	}
+	register[prometheus.Collector](m.registry, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace,
+		Name: name, Help: help, ConstLabels: prometheus.Labels{"chain_id": m.chainID}}, value))
+}

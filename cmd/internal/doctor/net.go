@@ -1,0 +1,57 @@
+package doctor
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Examined has the findings about a home, or about the folder of several.
+type Examined struct {
+	Dir      string    `json:"home"`
+	Findings []Finding `json:"findings"`
+	Home     *Home     `json:"-"`
+}
+
+// Net examines the homes of a folder together: which run, whether the chain stands, and whether two have the same key.
+func Net(ctx context.Context, homes []Examined) Finding {
+	var stopped, twice []string
+	stands, holders := false, map[string]string{}
+	for _, e := range homes {
+		h, name := e.Home, filepath.Base(e.Dir)
+		if !h.runs() {
+			stopped = append(stopped, name)
+		}
+		if h.Invalid != nil {
+			continue
+		}
+		for _, f := range e.Findings {
+			stands = stands || f.Check == "last block" && f.Level == Fail
+		}
+		_, participant := h.ownParticipant(ctx, nil)
+		keys := []string{string(participant)}
+		if key, err := h.validatorKey(); err == nil && key != nil {
+			keys = append(keys, string(key.Bytes()))
+		}
+		for _, key := range keys {
+			if other := holders[key]; key != "" && other != "" {
+				twice = append(twice, other+" and "+name)
+			}
+			holders[key] = name
+		}
+	}
+	f := ok("%d homes: %d run, %d stopped", len(homes), len(homes)-len(stopped), len(stopped))
+	if len(stopped) > 0 {
+		f.Found += " (" + strings.Join(stopped, ", ") + ")"
+	}
+	if stands {
+		f = fail("start those that are stopped; the check last block says who does not vote", "%s: no block comes", f.Found)
+	}
+	if len(twice) > 0 {
+		f = fail("run one of the two, and none on another host: two processes with one key sign twice", "%s; the same "+
+			"participant's or validator's key: %s", f.Found, strings.Join(slices.Compact(twice), "; "))
+	}
+	f.Check = "net"
+	return f
+}

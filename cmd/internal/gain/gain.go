@@ -1,0 +1,127 @@
+// Package gain measures what a member gains by a chain's model of a table, on the member's own rows and at home.
+package gain
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/model/adapt"
+	"github.com/spdl/spdl/app/model/inputs"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/internal/printable"
+)
+
+// Report is what a member gains by a model, private to the member.
+type Report struct {
+	Data   string  `json:"data"`
+	Class  string  `json:"class"`   // the positive one
+	Unit   string  `json:"unit"`    // what the bootstrap draws: rows, or groups by their column
+	ByRate float64 `json:"by_rate"` // the Brier score of saying the training rows' rate of every test row
+	adapt.Report
+}
+
+// Measures reports whether the gain by models of a shape is known: by those of a table of two classes.
+func Measures(m params.Model) bool { return m.Kind == params.ModelLogistic }
+
+// Of measures what the owner of a CSV file gains by a chain's model.
+func Of(path string, m params.Model, parameters []float64, threshold float64) (g Report, err error) {
+	if !Measures(m) {
+		return g, fmt.Errorf("the gain is of models of two classes, this one has %d", m.Classes)
+	}
+	data, err := home.LoadData(path, m)
+	if err != nil {
+		return g, err
+	}
+	train, err := inputs.Features(data.Train, nil, m, inputs.Keep{})
+	if err != nil {
+		return g, err
+	}
+	test, err := inputs.Features(data.Test, nil, m, inputs.Keep{})
+	if err != nil {
+		return g, err
+	}
+	g = Report{Data: path, Class: m.Table.Classes[1], Unit: "rows"}
+	if m.Table.Group != "" {
+		g.Unit = "groups by " + m.Table.Group
+	}
+	if g.Report, err = adapt.Gain(train, test, parameters, threshold); err != nil {
+		return g, fmt.Errorf("%s: %w", path, err)
+	}
+	said := float64(bytes.Count(train.Labels, []byte{1})) / float64(train.Len())
+	rate := float64(g.Positives) / float64(g.Rows)
+	g.ByRate = rate*(1-said)*(1-said) + (1-rate)*said*said
+	return g, nil
+}
+
+// verdicts say what the verdict of the chosen model means.
+var verdicts = map[string]string{
+	adapt.Better: "a gain: for these rows the %s model is better than the one that you make alone",
+	adapt.Same:   "no gain that these test rows show: of the %s model and the one that you make alone none is better here",
+	adapt.Worse:  "no gain: for these rows the %s model is worse than the one that you make alone",
+}
+
+// Chosen returns the model that the folds of the training rows choose, and the one that the member makes alone.
+func (g Report) Chosen() (chosen, alone adapt.Measured) {
+	for _, m := range g.Models {
+		if m.Chosen {
+			chosen = m
+		}
+	}
+	return chosen, g.Models[len(g.Models)-1]
+}
+
+// NoneBeatsRate reports whether no model's Brier score is better than that of guessing the rate.
+func (g Report) NoneBeatsRate() bool {
+	return !slices.ContainsFunc(g.Models, func(m adapt.Measured) bool { return m.Brier.Value < g.ByRate })
+}
+
+// perfect is the AUC of the member's own model from which a column may say what is known only afterwards.
+const perfect = 0.99
+
+// Verdict says whether the chosen model is a gain, and doubts a table that tells too much.
+func (g Report) Verdict() string {
+	chosen, alone := g.Chosen()
+	text := fmt.Sprintf(verdicts[chosen.Verdict], chosen.Name)
+	if g.NoneBeatsRate() {
+		text += ". None is better than guessing the rate"
+	}
+	if alone.AUC.Value >= perfect {
+		text += fmt.Sprintf(". An AUC of %.3f is rare: is a column known only once the label is? spdl schema draft "+
+			"--without leaves it out", alone.AUC.Value)
+	}
+	return text
+}
+
+// Head names the columns of Cells.
+var Head = []string{"model", "AUC", "Brier", "recall", "precision", "ECE", "Brier less that of alone"}
+
+// Cells returns a row for each model, and one for guessing the rate.
+func (g Report) Cells() (rows [][]string) {
+	for _, m := range g.Models {
+		beside := ""
+		if m.Name != adapt.Alone {
+			beside = m.Verdict + ", " + m.Beside.Text(4)
+		}
+		rows = append(rows, []string{m.Name, m.AUC.Text(3), m.Brier.Text(4), m.Recall.Text(2), m.Precision.Text(2),
+			m.ECE.Text(3), beside})
+	}
+	return append(rows, []string{"by the rate", "0.500", fmt.Sprintf("%.4f", g.ByRate), "", "", "", ""})
+}
+
+// Text writes a table of the models, and the verdict.
+func (g Report) Text(w io.Writer) {
+	fmt.Fprintf(w, "%s: %d test rows (%d %s), %.1f %% are %s; threshold %.3g\n", g.Data, g.Rows, g.Units,
+		printable.Text(g.Unit), 100*float64(g.Positives)/float64(g.Rows), printable.Text(g.Class), g.Threshold)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, strings.ToUpper(strings.Join(Head, "\t")))
+	for _, row := range g.Cells() {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	_ = t.Flush()
+	fmt.Fprintf(w, "%s\nprivate to the owner of the rows: no epsilon bounds what this tells of them\n", g.Verdict())
+}

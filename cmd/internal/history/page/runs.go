@@ -1,0 +1,132 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/explorer/pages"
+	"github.com/spdl/spdl/cmd/internal/history"
+	"github.com/spdl/spdl/internal/printable"
+)
+
+// Run is a chain's history under a name.
+type Run struct {
+	Name string
+	*history.Chain
+}
+
+func (r Run) last() history.Round { return r.Rounds[len(r.Rounds)-1] }
+
+// SideBySide returns a page with the results of runs, what differs between their settings, and their curves, those
+// left out that are on other test sets or in other units.
+func SideBySide(runs []Run, o Origin) ([]byte, error) {
+	c := content{Origin: o, Several: len(runs), About: "Every chain was executed again from its blocks."}
+	results, differs, err := besides(runs)
+	if err != nil {
+		return nil, err
+	}
+	c.Tables = []table{results, differs}
+	for _, r := range runs {
+		if m := r.last().Measures; m != nil {
+			for _, w := range m.Warnings {
+				c.Warnings = append(c.Warnings, r.Name+": "+w)
+			}
+		}
+	}
+	tests, units := unlike(runs, testSet), unlike(runs, unit)
+	if slices.ContainsFunc(runs, func(r Run) bool { return r.Params.Model.Classes == 0 }) { // external
+		tests = unlike(runs, func(r Run) string { return fmt.Sprintf("%d test examples", r.last().Tested) })
+	}
+	for _, f := range []struct {
+		pages.Figure
+		unlike string
+		of     func(history.Round) float64
+	}{
+		{pages.Figure{Name: "accuracy", Title: "Test accuracy", Share: true, Top: 1}, tests,
+			func(r history.Round) float64 { return r.Accuracy }},
+		{pages.Figure{Name: "auc", Title: "AUC", Share: true, Top: 1}, tests,
+			func(r history.Round) float64 { return r.Beside()[2] }},
+		{pages.Figure{Name: "epsilon", Title: "Epsilon spent", Spent: true}, units,
+			func(r history.Round) float64 { return r.Epsilon }},
+	} {
+		f.Across, f.Legend = "rounds closed", "A line for each run."
+		for _, r := range runs {
+			line := pages.Curve{Name: r.Name}
+			for _, x := range r.Rounds {
+				line.Rounds, line.Values = append(line.Rounds, uint64(x.At)), append(line.Values, f.of(x))
+			}
+			f.Curves = append(f.Curves, line)
+		}
+		switch drawn, err := f.HTML(); {
+		case err != nil:
+			return nil, err
+		case drawn == "": // no run has the measure
+		case f.unlike != "":
+			c.Warnings = append(c.Warnings, fmt.Sprintf("No common curve of %s: %s.", f.Title, f.unlike))
+		default:
+			c.Figures = append(c.Figures, drawn)
+		}
+	}
+	return c.page()
+}
+
+// testSet says on what a run's models are measured.
+func testSet(r Run) string {
+	classes := fmt.Sprintf("%d classes", r.Params.Model.Classes)
+	if t := r.Params.Model.Table; t != nil {
+		classes = printable.Line(t.Label + " as " + strings.Join(t.Classes, ", "))
+	}
+	return fmt.Sprintf("%d test examples of %s", r.last().Tested, classes)
+}
+
+// unit says what a run's epsilon is of.
+func unit(r Run) string {
+	return fmt.Sprintf("epsilon by %s at delta %g", cmp.Or(r.Params.Privacy.Unit, "example"), r.Params.Privacy.Delta)
+}
+
+// unlike returns the values of a property that is not the same in all runs, "" if it is.
+func unlike(runs []Run, of func(Run) string) string {
+	all := map[string]bool{}
+	for _, r := range runs {
+		all[of(r)] = true
+	}
+	if len(all) == 1 {
+		return ""
+	}
+	return strings.Join(slices.Sorted(maps.Keys(all)), " and ")
+}
+
+// besides returns the tables of results and of settings that differ.
+func besides(runs []Run) (done, differs table, err error) {
+	done = table{ID: "results", Title: "Results", Head: []string{"run", "rounds", "rule", "participants", "test accuracy",
+		"guessing", "recall", "AUC", "Brier score", "epsilon"}}
+	differs = table{ID: "differs", Title: "What differs", Head: []string{"setting"}}
+	settings, first := map[string][]string{}, runs[0].Params
+	for i, r := range runs {
+		done.Rows = append(done.Rows, append([]string{r.Name, strconv.FormatUint(r.Audit.Rounds, 10), r.Params.Rule.Name,
+			strconv.Itoa(r.State.Active())}, results(r.last())...))
+		differs.Head = append(differs.Head, r.Name)
+		changes, err := params.Changes(first, r.Params)
+		if err != nil {
+			return done, differs, err
+		}
+		for _, x := range changes {
+			if settings[x.Name] == nil {
+				settings[x.Name] = slices.Repeat([]string{x.Before}, len(runs))
+			}
+			settings[x.Name][i] = x.After
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		differs.Rows = append(differs.Rows, append([]string{name}, settings[name]...))
+	}
+	if len(settings) == 0 {
+		differs.About = "No parameter of the last epochs differs."
+	}
+	return done, differs, nil
+}

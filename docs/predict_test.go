@@ -1,0 +1,103 @@
+package docs
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/internal/stage"
+)
+
+// frames gives predict.py one patient in several forms, and prints the probability of each.
+const frames = `
+import json, sys, warnings
+import numpy, pandas
+import predict
+columns = [{"name": "age", "low": 0, "high": 100, "missing": {"fill": 40, "indicator": True}},
+           {"name": "grade", "values": ["2", "3"], "others": True}]
+card = {"model": {"table": {"classes": ["no", "yes"], "columns": columns}}}
+numpy.savez("model.npz", card=json.dumps(card), **{"output.weight": numpy.array([[1.0, 2.0, 3.0, 5.0]])})
+model = predict.Model("model.npz")
+frame = pandas.DataFrame({"age": [50, None], "grade": [3, None]})
+with warnings.catch_warnings(record=True) as said:
+    for row in ({"age": "50", "grade": "3"}, {"age": 50, "grade": 3}, {"age": 50.0, "grade": numpy.float64(3)},
+                frame.iloc[0], {"age": "", "grade": ""}, {"age": None, "grade": float("nan")}, frame.iloc[1],
+                frame.astype("Int64").iloc[1], {"age": "NA", "grade": "three"}, {"age": "NA", "grade": 3.5}):
+        print("%.6f" % model.probabilities(row)[1])
+print(dict(+model.unknown), [str(w.message) for w in said])
+`
+
+// TestPredictFrames: a number is read as its text is, 3.0 as the category 3; None and NaN are missing; a text that is
+// no category warns, and is counted.
+func TestPredictFrames(t *testing.T) {
+	python, dir := stage.Python(t, "numpy, pandas"), t.TempDir()
+	script, err := filepath.Abs("predict.py")
+	require.NoError(t, err)
+	run := func(args ...string) (stdout []string, stderr string) {
+		var errs strings.Builder
+		cmd := exec.Command(python, args...)
+		cmd.Dir, cmd.Stderr = dir, &errs
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Dir(script), "PYTHONDONTWRITEBYTECODE=1")
+		out, _ := cmd.Output() // of one run it is the error that is wanted
+		return strings.Split(strings.TrimSpace(strings.ReplaceAll(string(out), "\r", "")), "\n"), errs.String()
+	}
+	lines, stderr := run("-c", frames)
+	require.Len(t, lines, 11, stderr)
+	for _, line := range lines[1:4] {
+		require.Equal(t, lines[0], line)
+	}
+	for _, line := range lines[5:10] {
+		require.Equal(t, lines[4], line)
+	}
+	require.NotEqual(t, lines[0], lines[4])
+	require.Equal(t, `{'grade': 2} ["column 'grade': a text is no category of it, and read as none"]`, lines[10])
+
+	rows := filepath.Join(dir, "rows.csv")
+	require.NoError(t, os.WriteFile(rows, []byte("age;grade\n50;3,0\n50,0;3.0\n;\n50;three\nNA;yes\n"), 0o600))
+	answers, stderr := run(script, "model.npz", rows)
+	require.Len(t, answers, 6, stderr)
+	for i, same := range map[int]int{1: 0, 2: 0, 3: 4, 5: 4} {
+		require.Equal(t, lines[same], answers[i][strings.Index(answers[i], ",")+1:], "row %d", i)
+	}
+	require.Equal(t, "warning: column 'grade': in 2 of 5 rows the text is none of 2, 3, and read as none\n", stderr)
+	require.NoError(t, os.WriteFile(rows, []byte("age,grade\n50\n"), 0o600))
+	_, stderr = run(script, "model.npz", rows)
+	require.Contains(t, stderr, "line 2: another number of values than the header has, 2")
+}
+
+// TestSites: sites.py makes one file of the sites' files, which may differ in separators, points and the order of their
+// columns, not in the columns.
+func TestSites(t *testing.T) {
+	python, dir := stage.Python(t, "csv"), t.TempDir()
+	for name, text := range map[string]string{
+		"north.csv":    "age,crp,remark,y\n71,1.5,\"a, b\",0\n",
+		"south.v2.csv": "\xef\xbb\xbfy;crp;age;remark\r\n1;2,5;62;1,2,3\r\n0;;-,5;x\r\n",
+		"east.csv":     "age,crp,y\n1,2,0\n",
+		"ragged.csv":   "age,crp,remark,y\n1,2,0\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	join := func(names ...string) (string, error) {
+		script, err := filepath.Abs("sites.py")
+		require.NoError(t, err)
+		cmd := exec.Command(python, append([]string{script}, names...)...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		return strings.ReplaceAll(string(out), "\r", ""), err
+	}
+	out, err := join("north.csv", "south.v2.csv")
+	require.NoError(t, err, out)
+	require.Equal(t, "age,crp,remark,y,site\n71,1.5,\"a, b\",0,north\n"+
+		"62,2.5,\"1,2,3\",1,south.v2\n-.5,,x,0,south.v2\n", out)
+	out, err = join("north.csv", "east.csv")
+	require.Error(t, err)
+	require.Contains(t, out, "east.csv has the columns age, crp, y, want those of north.csv, age, crp, "+
+		"remark, y, and no site")
+	out, err = join("north.csv", "ragged.csv")
+	require.Error(t, err)
+	require.Contains(t, out, "ragged.csv line 2: 3 values, the header has 4 columns")
+}
