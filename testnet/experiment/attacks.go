@@ -42,7 +42,7 @@ var attacks = Experiment{
 		f := figure.Figure{Title: "Attacks and rules"}
 		t := Table{Head: []string{
 			"setting", attackersColumn, "rule", "clean accuracy", "worst accuracy", "worst attack", "second worst",
-			"worst class", "backdoor", "reputation of attackers", "of the honest", "refused", "outside its theorem",
+			"worst class", "backdoor", "greatest reputation of attackers", "least of honest", "refused", "outside its theorem",
 		}}
 		for _, panel := range r.panels() {
 			m, lines := r.grid(panel)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -45,6 +46,9 @@ func Node(ctx context.Context, address string) error {
 	secret, err := conn.MakeSecretConnection(c, ed25519.GenPrivKey())
 	if closed(err) {
 		return fmt.Errorf("closed the connection before the handshake: it may limit unknown addresses, ask again in 10 s")
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("takes connections and sends nothing for %v: the node hangs, or it is no node", timeout)
 	}
 	if err != nil {
 		return fmt.Errorf("answers, and is no node: the handshake failed: %s", plainly(err))

@@ -102,14 +102,14 @@ func (o *options) sideBySide(r *command.Run, dirs []string) (text []byte, found,
 		}
 	}
 	for i, dir := range dirs {
-		h, _, err := read(r, folders[i])
+		h, m, _, err := read(r, folders[i])
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", dir, err)
 		}
 		if d := h.Audit.Divergence; d != nil {
 			found = errors.Join(found, fmt.Errorf("%s: %w", dir, d))
 		}
-		runs = append(runs, page.Run{Name: dir, Chain: h})
+		runs = append(runs, page.Run{Name: dir, Chain: h, Attacks: m.Attackers()})
 	}
 	text, err = page.SideBySide(runs, page.Origin{Command: "spdl-lab report " + strings.Join(dirs, " "), Version: version})
 	return text, found, err
@@ -133,15 +133,14 @@ func homeIn(dir string) (folder string, ok bool) {
 	return dir, err == nil
 }
 
-// read replays the chain in the home of a stopped node, and measures its models.
-func read(r *command.Run, folder string) (h *history.Chain, doc *types.GenesisDoc, err error) {
+// read replays the chain in the home of a stopped node, and measures its models. The manifest is that of its localnet.
+func read(r *command.Run, folder string) (h *history.Chain, m testnet.Manifest, doc *types.GenesisDoc, err error) {
 	c, a, err := home.Load(folder)
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		m, err = testnet.Described(filepath.Dir(folder))
 	}
-	m, err := testnet.Described(filepath.Dir(folder))
 	if err != nil {
-		return nil, nil, err
+		return nil, m, nil, err
 	}
 	if len(m.Sites) > 0 { // a node's own file is one site's
 		a.Worker.Data = m.Data
@@ -151,7 +150,7 @@ func read(r *command.Run, folder string) (h *history.Chain, doc *types.GenesisDo
 		err = fmt.Errorf("%s has no chain yet: its node was never started", folder)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, m, nil, err
 	}
 	e := home.EvaluatorOf(c, a.Worker)
 	defer e.Close()
@@ -162,7 +161,7 @@ func read(r *command.Run, folder string) (h *history.Chain, doc *types.GenesisDo
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted, no page is written")
 	}
-	return h, src.Genesis(), err
+	return h, m, src.Genesis(), err
 }
 
 // chainReport returns the page of a stopped node's chain, and the divergence that the replay found,
@@ -172,11 +171,7 @@ func (o *options) chainReport(r *command.Run, dir, folder string) (text []byte, 
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := testnet.Described(netIn(dir))
-	if err != nil {
-		return nil, nil, err
-	}
-	h, doc, err := read(r, folder)
+	h, m, doc, err := read(r, folder)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -160,7 +160,7 @@ func TestSideBySide(t *testing.T) {
 	a, b := runOf(0.9, 97), runOf(0.95, 97)
 	b.Params.Training.LearningRate = 0.5
 	text := func() string {
-		raw, err := SideBySide([]Run{{"first", a}, {"se<cond", b}}, Origin{})
+		raw, err := SideBySide([]Run{{"first", a, nil}, {"se<cond", b, map[uint32]string{0: "alie"}}}, Origin{})
 		require.NoError(t, err)
 		return string(raw)
 	}
@@ -172,7 +172,8 @@ func TestSideBySide(t *testing.T) {
 		require.Contains(t, got, part)
 	}
 	require.NotContains(t, got, "No common curve")
-	require.NotContains(t, got, "Who attacked")
+	require.Contains(t, got, "<bdi>se&lt;cond: ")
+	require.Contains(t, got, "Attack by the manifest: alie.")
 	a.Params.Model.Classes = 10
 	require.NotContains(t, text(), "No common curve", "a model without classes is measured on as many examples")
 	b.Rounds[1].Tested, b.Params.Privacy.Unit = 96, params.UnitGroup
@@ -190,7 +191,7 @@ func TestSideBySide(t *testing.T) {
 		}
 	}
 	require.NotContains(t, text(), "No common curve of AUC", "no run has it")
-	raw, err := SideBySide([]Run{{"first", a}, {"second", a}}, Origin{})
+	raw, err := SideBySide([]Run{{"first", a, nil}, {"second", a, nil}}, Origin{})
 	require.NoError(t, err)
 	require.Contains(t, string(raw), "No parameter of the last epochs differs.")
 }

@@ -14,10 +14,11 @@ import (
 	"github.com/spdl/spdl/internal/printable"
 )
 
-// Run is a chain's history under a name.
+// Run is a chain's history under a name, with the kinds of attack of a localnet's manifest, by participant.
 type Run struct {
 	Name string
 	*history.Chain
+	Attacks map[uint32]string
 }
 
 func (r Run) last() history.Round { return r.Rounds[len(r.Rounds)-1] }
@@ -32,6 +33,10 @@ func SideBySide(runs []Run, o Origin) ([]byte, error) {
 	}
 	c.Tables = []table{results, differs}
 	for _, r := range runs {
+		for _, f := range (chain{r.Chain, Origin{Attacks: r.Attacks}}).fates() {
+			c.Fates = append(c.Fates, fate{r.Name + ": " + f.Name, f.Text, f.Apart})
+			c.Apart = c.Apart || f.Apart
+		}
 		if m := r.last().Measures; m != nil {
 			for _, w := range m.Warnings {
 				c.Warnings = append(c.Warnings, r.Name+": "+w)
