@@ -63,6 +63,28 @@ func TestSignalDuringFeatures(t *testing.T) {
 	require.Empty(t, kept)
 }
 
+// TestStandstillLog: a node whose chain makes no block warns who does not vote.
+func TestStandstillLog(t *testing.T) {
+	stage.NotShort(t, "runs a node")
+	t.Parallel()
+	net := filepath.Join(t.TempDir(), "net")
+	_, stderr, code := spdl(t, "testnet", "init", "--validators", "2", "--preset", "pixels", "--home", net)
+	require.Zero(t, code, stderr)
+	node := process(t, "start", "--home", filepath.Join(net, "node0"))
+	out, err := node.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, node.Start())
+	said := ""
+	for lines := bufio.NewScanner(out); said == "" && lines.Scan(); {
+		if strings.Contains(lines.Text(), "validators vote") {
+			said = lines.Text()
+		}
+	}
+	require.NoError(t, node.Process.Kill())
+	_ = node.Wait()
+	require.Contains(t, said, `No quorum: 1 of 2 validators vote, not 1 "node1", and a block takes more than two thirds`)
+}
+
 // TestKilledListeners: whatever listens on a Unix socket listens there again after SIGKILL, which leaves the socket
 // file behind: a node for its validator's signer and for its RPC, and a signer for its node.
 func TestKilledListeners(t *testing.T) {

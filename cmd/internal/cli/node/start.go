@@ -65,6 +65,7 @@ func run(r *command.Run, logs command.LogFlags, h node.Hooks) error {
 	if err != nil {
 		return err
 	}
+	go logStandstill(r.Context, running, own)
 	ended := make(chan struct{})
 	go func() { running.Wait(); close(ended) }()
 	select {
