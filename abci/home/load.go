@@ -103,8 +103,8 @@ func load(dir string, read func(dir, name string) ([]byte, error), environment b
 			"gossips transactions around CometBFT's mempool, and with another type none would reach it",
 			c.Mempool.Type, config.MempoolTypeFlood)}
 	}
-	if err := cmp.Or(c.ValidateBasic(), checkComet(c)); err != nil {
-		return nil, a, configError{fmt.Errorf("config.toml: %w", err)}
+	if err := cmp.Or(c.ValidateBasic(), checkComet(c)); err != nil { // CometBFT names a key trust_* trusted_*
+		return nil, a, configError{fmt.Errorf("config.toml: %s", strings.ReplaceAll(err.Error(), "trusted_", "trust_"))}
 	}
 	if err := a.Validate(); err != nil {
 		return nil, a, configError{fmt.Errorf("app.toml: %w", err)}

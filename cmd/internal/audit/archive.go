@@ -43,7 +43,7 @@ const (
 const maxField = types.MaxBlockSizeBytes + 8<<20
 
 // ErrArchive means that a file is not a complete archive.
-var ErrArchive = errors.New("not an archive of a chain")
+var ErrArchive = errors.New("not a whole archive of a chain")
 
 // WriteArchive writes a source's chain to w and returns the number of its blocks. It checks
 // nothing; an audit of the archive does.
@@ -259,7 +259,7 @@ func (a *Archive) Next(context.Context) (*cmtproto.Block, error) {
 			}
 			return nil, io.EOF
 		default:
-			return nil, fmt.Errorf("%w: field tag %d", ErrArchive, tag)
+			return nil, fmt.Errorf("%w: damaged after block %d: field tag %d", ErrArchive, a.blocks, tag)
 		}
 	}
 }
