@@ -196,6 +196,7 @@ func TestSearch(t *testing.T) {
 	}
 	require.Equal(t, 404, get(s, "/search?q=nobody").Code)
 	require.Equal(t, 200, get(s, "/search").Code)
+	require.Contains(t, get(s, "/search?q=00000000").Body.String(), "Round 2 of epoch 0, by its model or Delta")
 	body := get(s, "/search?q=2").Body.String()
 	for _, path := range []string{"/block/2", "/round/0/2", "/participant/2"} {
 		require.Contains(t, body, `href="`+path+`"`)

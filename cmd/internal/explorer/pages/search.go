@@ -1,10 +1,10 @@
 package pages
 
 import (
-	"bytes"
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -118,11 +118,19 @@ func (l *lookup) named(text string) {
 	}
 }
 
-// hex finds the answers to a hash, or to the first digits of a participant's id or key. It compares
-// the hash only with those of the course. It does not ask the node for the records, of which there
+// hex finds the answers to a hash, or to the first digits of a model's or a Delta's hash, or of a participant's id or
+// key. It compares the digits only with those of the course. It does not ask the node for the records, of which there
 // may be more than the cache holds.
 func (l *lookup) hex(digits string) {
 	l.keys(digits)
+	now, _ := l.Now()
+	for _, p := range now.Points {
+		if at := p.ID().String(); slices.ContainsFunc([][]byte{p.ModelHash, p.Delta}, func(hash []byte) bool {
+			return strings.HasPrefix(hex.EncodeToString(hash), digits)
+		}) {
+			l.add(at, fmt.Sprintf("Round %d of epoch %d, by its model or Delta", p.Round, p.Epoch), "/round/"+at)
+		}
+	}
 	hash, err := hex.DecodeString(digits)
 	if err != nil || len(digits) != 64 {
 		return
@@ -135,12 +143,6 @@ func (l *lookup) hex(digits string) {
 		l.Fail(err)
 	}
 	l.block(uint64(l.HeightOf(hash)))
-	now, _ := l.Now()
-	for _, p := range now.Points {
-		if at := p.ID().String(); bytes.Equal(p.ModelHash, hash) || bytes.Equal(p.Delta, hash) {
-			l.add(at, fmt.Sprintf("Round %d of epoch %d, by its model or Delta", p.Round, p.Epoch), "/round/"+at)
-		}
-	}
 }
 
 // keys finds the participants with an id or a key that begins with the digits.
