@@ -1,12 +1,10 @@
 package audit
 
 import (
-	"context"
-
-	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -20,39 +18,20 @@ type Executed struct {
 	Validators *types.ValidatorSet // that the replay derived for the height
 }
 
+// ParamsOf returns the parameters of an epoch, which may have ended in the state's last block.
+func ParamsOf(s *app.State, epoch uint64) params.Params {
+	for _, e := range s.Epochs {
+		if e.Epoch == epoch {
+			return e.Params
+		}
+	}
+	return s.Params
+}
+
 // Light returns the block's header with its signatures and validators. Commit must not be nil.
 func (b Executed) Light() *types.LightBlock {
 	set := b.Validators.Copy()
 	set.GetProposer() // sets the proposer, which the encoding needs and no verification reads
 	return &types.LightBlock{SignedHeader: &types.SignedHeader{Header: &b.Block.Header, Commit: b.Commit},
 		ValidatorSet: set}
-}
-
-// Until replays the chain as Run does, and passes every executed block to a function. It ends at
-// the function's first error, and returns that error.
-func Until(ctx context.Context, src Source, o Options, each func(Executed) error) (*Report, error) {
-	var failed error
-	o.Executed = func(b Executed) {
-		if failed == nil {
-			failed = each(b)
-		}
-	}
-	report, err := Run(ctx, stopped{src, &failed}, o)
-	if failed != nil {
-		return report, failed
-	}
-	return report, err
-}
-
-// stopped is a source that returns an error once the function that gets the blocks has failed.
-type stopped struct {
-	Source
-	failed *error
-}
-
-func (s stopped) Next(ctx context.Context) (*cmtproto.Block, error) {
-	if *s.failed != nil {
-		return nil, *s.failed
-	}
-	return s.Source.Next(ctx)
 }

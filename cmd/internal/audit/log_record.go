@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/cometbft/cometbft/crypto/merkle"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
 // RunLog replays the chain of a source, and returns the log of its operations with the report. The entries end where
@@ -26,13 +26,15 @@ func RunLog(ctx context.Context, src Source, o Options) (*Log, *Report, error) {
 		}
 	}
 	also := o.Executed
-	o.Executed = func(b Executed) {
-		if rec.block(b); also != nil {
-			also(b)
+	o.Executed = func(b Executed) error {
+		err := rec.block(b)
+		if err == nil && also != nil {
+			err = also(b)
 		}
+		return err
 	}
 	report, err := Run(ctx, src, o)
-	if err = errors.Join(err, rec.err); err != nil {
+	if err != nil {
 		return nil, report, err
 	}
 	rec.log.ChainID, rec.log.First, rec.log.Last = report.ChainID, report.First, report.Last
@@ -57,21 +59,18 @@ type recorder struct {
 	proposals map[string]int // the entry of each proposal that waits, by its id
 	last      Executed       // the block before
 	kept      int64          // the height of the last header in the log
-	err       error          // the first
 }
 
 // block adds the entries of a block.
-func (r *recorder) block(b Executed) {
-	if r.err != nil {
-		return
-	}
+func (r *recorder) block(b Executed) error {
 	before := len(r.log.Entries)
-	r.err = errors.Join(r.transactions(b), r.evidence(b))
-	if r.err == nil {
-		r.settle(b)
-		r.err = r.headers(b, len(r.log.Entries) > before)
+	if err := errors.Join(r.transactions(b), r.evidence(b)); err != nil {
+		return err
 	}
+	r.settle(b)
+	err := r.headers(b, len(r.log.Entries) > before)
 	r.last = b
+	return err
 }
 
 // transactions adds an entry for each operation, and counts the approvals.
@@ -231,11 +230,7 @@ func (r *recorder) header(b Executed) error {
 	if b.Commit == nil || r.kept == b.Block.Height {
 		return nil
 	}
-	p, err := b.Light().ToProto()
-	if err != nil {
-		return fmt.Errorf("header of height %d: %w", b.Block.Height, err)
-	}
-	raw, err := p.Marshal()
+	raw, err := modelfile.EncodeHeader(b.Light())
 	r.kept = b.Block.Height
 	r.log.Headers = append(r.log.Headers, Header{b.Block.Height, raw})
 	return err

@@ -27,8 +27,9 @@ type Options struct {
 	Genesis *types.GenesisDoc
 	// Progress is called after every block. May be nil.
 	Progress func(Progress)
-	// Executed is called with every block that was checked and executed. May be nil.
-	Executed func(Executed)
+	// Executed is called with every block that was checked and executed. Its first error ends the replay, and Run
+	// returns it. May be nil.
+	Executed func(Executed) error
 	// From is the end of another release's replay. The blocks up to it are read and not executed. Nil means genesis.
 	From *Handover
 	// Log is the log of the blocks up to From, which RunLog continues and changes.
@@ -40,7 +41,7 @@ type Options struct {
 // A replay re-executes a chain.
 type replay struct {
 	src    Source
-	each   func(Executed) // may be nil
+	each   func(Executed) error // may be nil
 	report *Report
 	doc    *types.GenesisDoc
 	state  *app.State
@@ -304,7 +305,9 @@ func (r *replay) execute(b *block, id types.BlockID, commit *types.Commit) error
 	r.past.add(b.sound, r.validators, r.params.Evidence)
 	r.count(b.sound, out)
 	if r.each != nil {
-		r.each(Executed{out, before, txs, b.sound, commit, r.validators})
+		if err := r.each(Executed{out, before, txs, b.sound, commit, r.validators}); err != nil {
+			return err
+		}
 	}
 	r.results = sm.TxResultsHash(abci.TxResults(txs, out.Record))
 	if updates := abci.ConsensusUpdates(out); updates != nil {

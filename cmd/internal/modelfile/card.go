@@ -99,19 +99,6 @@ type Bundle struct {
 	proof.Bundle
 }
 
-// NewBundle returns a bundle of values that are proven for the state of a header.
-func NewBundle(header *types.LightBlock, proven proof.Bundle) (Bundle, error) {
-	encoded, err := encodeHeader(header)
-	return Bundle{Header: encoded, Bundle: proven}, err
-}
-
-// Block returns the light block that the bundle carries.
-func (b Bundle) Block() (*types.LightBlock, error) { return decodeHeader(b.Header) }
-
-// Describe verifies the bundle against its own header, and returns the card that follows from it,
-// without a digest.
-func (b Bundle) Describe() (Card, error) { return derive(b) }
-
 // File is an exported model.
 type File struct {
 	Card       Card
@@ -121,13 +108,12 @@ type File struct {
 // New returns the file of a model and its proof, to which it adds the header. It fails if the proof
 // does not cover the model.
 func New(parameters []float64, header *types.LightBlock, proven proof.Bundle) (*File, error) {
-	bundle, err := NewBundle(header, proven)
+	encoded, err := EncodeHeader(header)
 	if err != nil {
 		return nil, err
 	}
 	f := &File{Parameters: parameters}
-	f.Card, err = bundle.Describe()
-	if err != nil {
+	if f.Card, err = (Bundle{encoded, proven}).Describe(); err != nil {
 		return nil, err
 	}
 	f.Card.seal()
@@ -174,7 +160,7 @@ func (f *File) Check() error {
 		f.Card.Digest = digest
 		return fmt.Errorf("%w: the card was changed: its digest is %.64s, computed %s", proof.ErrNotProven, digest, computed)
 	}
-	want, err := derive(f.Card.Proof)
+	want, err := f.Card.Proof.Describe()
 	if err != nil {
 		return err
 	}
@@ -202,13 +188,13 @@ func (f *File) Check() error {
 }
 
 // Header returns the light block that the file carries.
-func (f *File) Header() (*types.LightBlock, error) { return decodeHeader(f.Card.Proof.Header) }
+func (f *File) Header() (*types.LightBlock, error) { return DecodeHeader(f.Card.Proof.Header) }
 
 // State verifies the bundle against its own header, and returns that header, the record of the round,
 // and the values of the state that the bundle proves.
 func (b Bundle) State() (*types.LightBlock, app.Record, *app.State, error) {
 	s := new(app.State)
-	header, err := decodeHeader(b.Header)
+	header, err := DecodeHeader(b.Header)
 	if err != nil {
 		return nil, app.Record{}, nil, err
 	}
@@ -230,8 +216,9 @@ func (b Bundle) State() (*types.LightBlock, app.Record, *app.State, error) {
 	)
 }
 
-// derive verifies a bundle against its own header and returns the card that follows from it.
-func derive(b Bundle) (Card, error) {
+// Describe verifies the bundle against its own header, and returns the card that follows from it,
+// without a digest.
+func (b Bundle) Describe() (Card, error) {
 	header, r, s, err := b.State()
 	if err != nil {
 		return Card{}, err
@@ -310,8 +297,8 @@ func epsilon(participants []app.Participant, delta float64) (*float64, error) {
 	return &most, nil
 }
 
-// encodeHeader returns a light block in protobuf.
-func encodeHeader(b *types.LightBlock) ([]byte, error) {
+// EncodeHeader returns a light block in protobuf.
+func EncodeHeader(b *types.LightBlock) ([]byte, error) {
 	m, err := b.ToProto()
 	if err != nil {
 		return nil, fmt.Errorf("light block: %w", err)
@@ -319,8 +306,8 @@ func encodeHeader(b *types.LightBlock) ([]byte, error) {
 	return m.Marshal()
 }
 
-// decodeHeader is the inverse of encodeHeader, for untrusted bytes.
-func decodeHeader(data []byte) (*types.LightBlock, error) {
+// DecodeHeader is the inverse of EncodeHeader, for untrusted bytes.
+func DecodeHeader(data []byte) (*types.LightBlock, error) {
 	var m cmtproto.LightBlock
 	if err := m.Unmarshal(data); err != nil {
 		return nil, fmt.Errorf("%w: light block: %w", proof.ErrNotProven, err)
@@ -332,7 +319,7 @@ func decodeHeader(data []byte) (*types.LightBlock, error) {
 	case b.SignedHeader == nil || b.Header == nil || b.Commit == nil || b.ValidatorSet == nil:
 		return nil, fmt.Errorf("%w: light block without header, commit or validators", proof.ErrNotProven)
 	}
-	if again, err := encodeHeader(b); err != nil || !bytes.Equal(again, data) {
+	if again, err := EncodeHeader(b); err != nil || !bytes.Equal(again, data) {
 		return nil, fmt.Errorf("%w: light block is not canonical", proof.ErrNotProven)
 	}
 	return b, nil

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/light"
+	"github.com/spdl/spdl/cmd/internal/audit/dossier"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/dossier"
 )
 
 type dossierOptions struct {

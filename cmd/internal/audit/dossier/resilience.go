@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/krum/rules"
 )
 
@@ -60,7 +61,7 @@ func (w *writer) spanOf(r app.Record) (span, error) {
 	}
 	n, m := w.Active(r.Height), len(r.Contributions)
 	s := span{epoch: r.Epoch, first: r.Round, last: r.Round, from: r.Height, to: r.Height, rule: r.Rule, n: n,
-		f: w.paramsOf(r.Epoch).Rule.F(n), least: m, most: m}
+		f: audit.ParamsOf(w.State, r.Epoch).Rule.F(n), least: m, most: m}
 	if err = rule.Condition(n, s.f); err == nil {
 		err = rule.Feasible(n, s.f, m)
 	}

@@ -1,13 +1,4 @@
-// Package evidence gathers the proofs in the dossier of a training, and verifies them for a reader.
-//
-//	Collect           replays a chain and gathers the evidence
-//	Evidence.Chain    the headers, chained by their hashes: a trusted header proves all headers
-//	                  before it, and the signatures of validators prove those after it
-//	Evidence.Prove    the facts, from trusted headers
-//
-// The package adds no new kind of proof: the card of a model proves values of the state, the audit
-// log proves operations.
-package evidence
+package dossier
 
 import (
 	"bytes"
@@ -17,7 +8,6 @@ import (
 
 	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/cmd/internal/audit"
-	"github.com/spdl/spdl/cmd/internal/dossier/sheet"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
@@ -59,9 +49,9 @@ type Members struct {
 
 // Declaration is what the author of a dossier says without proof.
 type Declaration struct {
-	Signer  []byte        `json:"signer"`  // public key that signs the archive
-	Program string        `json:"program"` // the program that made the dossier
-	Sheets  []sheet.Sheet `json:"sheets"`  // by participant
+	Signer  []byte  `json:"signer"`  // public key that signs the archive
+	Program string  `json:"program"` // the program that made the dossier
+	Sheets  []Sheet `json:"sheets"`  // by participant
 	// Unproven names the rounds that the author's replay closed with the last blocks, and that no
 	// header of the dossier proves.
 	Unproven []string `json:"unproven,omitempty"`

@@ -1,4 +1,4 @@
-package evidence
+package dossier
 
 import (
 	"context"
@@ -21,7 +21,7 @@ var ErrNoRound = errors.New("the chain has closed no round yet, so there is noth
 // nil, Collect continues and changes it; its headers must be those of the source's genesis.
 func Collect(ctx context.Context, src audit.Source, o audit.Options, earlier *Evidence) (*Evidence, *audit.Report,
 	error) {
-	c := &collector{evidence: &Evidence{Version: Version}}
+	c := &collector{Evidence: &Evidence{Version: Version}}
 	if earlier != nil {
 		if err := c.follow(earlier, &o); err != nil {
 			return nil, nil, fmt.Errorf("%w: %w", audit.ErrHandover, err)
@@ -29,10 +29,9 @@ func Collect(ctx context.Context, src audit.Source, o audit.Options, earlier *Ev
 	}
 	o.Executed = c.block
 	log, report, err := audit.RunLog(ctx, src, o)
-	if err = errors.Join(err, c.err); err != nil {
-		return nil, report, err
-	}
 	switch {
+	case err != nil:
+		return nil, report, err
 	case c.last.Block != nil:
 	case report.Divergence != nil:
 		return nil, report, report.Divergence
@@ -42,14 +41,14 @@ func Collect(ctx context.Context, src audit.Source, o audit.Options, earlier *Ev
 	case earlier != nil:
 		return nil, report, fmt.Errorf("%w: no block after height %d is known to be signed", audit.ErrHandover, report.Last)
 	}
-	c.evidence.Log = log
+	c.Log = log
 	if err := c.finish(); err != nil {
 		return nil, report, err
 	}
 	if last := c.last.Block.Height; report.Handover != nil && report.Handover.Height == uint64(last) {
-		c.evidence.Handover = report.Handover
+		c.Handover = report.Handover
 	}
-	return c.evidence, report, nil
+	return c.Evidence, report, nil
 }
 
 // follow begins with earlier evidence, and with the end of the replay that collected it.
@@ -65,8 +64,8 @@ func (c *collector) follow(earlier *Evidence, o *audit.Options) error {
 	if last := chain.Last(); uint64(last.Height) != h.Height {
 		return fmt.Errorf("its headers end at height %d, its replay at %d", last.Height, h.Height)
 	}
-	c.evidence.Headers, c.evidence.Members = earlier.Headers, earlier.Members
-	c.evidence.Declared.Program = earlier.Declared.Program
+	c.Headers, c.Members = earlier.Headers, earlier.Members
+	c.Declared.Program = earlier.Declared.Program
 	c.addMembers(Members{h.Height, earlier.Bundle.Participants})
 	records := earlier.Records
 	if len(h.Record) > 0 {
@@ -86,45 +85,41 @@ func (c *collector) follow(earlier *Evidence, o *audit.Options) error {
 
 // A collector gathers evidence from executed blocks.
 type collector struct {
-	evidence *Evidence
-	records  []*app.Record
-	last     audit.Executed // the last block with a commit
-	err      error          // the first
+	*Evidence
+	records []*app.Record
+	last    audit.Executed // the last block with a commit
 }
 
-func (c *collector) block(b audit.Executed) {
-	if c.err != nil {
-		return
-	}
+func (c *collector) block(b audit.Executed) error {
 	if b.Record != nil {
 		c.records = append(c.records, b.Record)
 	}
 	if b.Commit == nil {
-		return
+		return nil
 	}
-	var header []byte
-	header, c.err = b.Block.Header.ToProto().Marshal()
-	c.evidence.Headers = append(c.evidence.Headers, header)
+	header, err := b.Block.Header.ToProto().Marshal()
+	c.Headers = append(c.Headers, header)
 	before := c.last
 	if c.last = b; before.Block == nil {
-		c.members(b)
-	} else if !sameMembers(before.Before.Participants, b.Before.Participants) {
-		c.members(before)
-		c.members(b)
+		return errors.Join(err, c.members(b))
 	}
+	if !sameMembers(before.Before.Participants, b.Before.Participants) {
+		err = errors.Join(err, c.members(before), c.members(b))
+	}
+	return err
 }
 
 // members adds the participants of the state that the header of a block proves.
-func (c *collector) members(b audit.Executed) {
+func (c *collector) members(b audit.Executed) error {
 	proven, err := proof.State(b.Before, "participants")
-	c.err = errors.Join(c.err, err)
 	c.addMembers(Members{uint64(b.Block.Height), proven})
+	return err
 }
 
 // addMembers adds the participants of a height once.
 func (c *collector) addMembers(m Members) {
-	if n := len(c.evidence.Members); n == 0 || c.evidence.Members[n-1].Height < m.Height {
-		c.evidence.Members = append(c.evidence.Members, m)
+	if n := len(c.Members); n == 0 || c.Members[n-1].Height < m.Height {
+		c.Members = append(c.Members, m)
 	}
 }
 
@@ -134,7 +129,7 @@ func (c *collector) finish() error {
 	if c.last.Block == nil {
 		return ErrNoRound
 	}
-	e, s, height := c.evidence, c.last.Before, uint64(c.last.Block.Height)
+	e, s, height := c.Evidence, c.last.Before, uint64(c.last.Block.Height)
 	for len(c.records) > 0 && c.records[len(c.records)-1].Height >= height {
 		r := c.records[len(c.records)-1]
 		c.records = c.records[:len(c.records)-1]
@@ -169,7 +164,8 @@ func (c *collector) finish() error {
 			return err
 		}
 	}
-	if e.Bundle, err = modelfile.NewBundle(c.last.Light(), bundle); err == nil {
+	e.Bundle.Bundle = bundle
+	if e.Bundle.Header, err = modelfile.EncodeHeader(c.last.Light()); err == nil {
 		e.cutLog(height)
 	}
 	return err

@@ -1,11 +1,18 @@
 // Package dossier makes and verifies the dossier of a training: a signed archive with one page of
 // sentences. Each sentence rests on a proof, or is marked as declared.
 //
+//	Collect  gathers the evidence from the blocks that an audit replays
 //	Write    renders the page from evidence, and signs the archive
 //	Verify   checks an archive against one trusted header, without a node
 //
+// Evidence is what the page is made from. Its headers form one [Chain], by their hashes: a trusted
+// header proves all headers before it, and the signatures of validators prove those after it.
+// Evidence.Prove makes [Facts] of evidence and of trusted headers, with proofs that stand elsewhere
+// too: the card of a model proves values of the state, the audit log proves operations.
+//
 // All files of the archive follow from the evidence, which its signature covers: Verify proves the
-// evidence, renders the page again and compares every byte. docs/VERIFY.md is its manual.
+// evidence, renders the page again and compares every byte. docs/VERIFY.md is its manual, and the
+// tests of package audit are its tests.
 package dossier
 
 import (
@@ -15,12 +22,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-
-	"github.com/spdl/spdl/cmd/internal/dossier/evidence"
 )
-
-// ErrDossier wraps every reason why a file is no dossier, or does not say what its evidence proves.
-var ErrDossier = evidence.ErrDossier
 
 // The files of an archive, in their order in it. The last is the ed25519 signature of the evidence.
 const (
@@ -38,7 +40,7 @@ const MaxBytes = 256 << 20
 
 // signed returns the bytes that are signed. No transaction, consent or VRF input begins with their prefix.
 func signed(evidenceJSON []byte) []byte {
-	return append([]byte(evidence.Version+"\n"), evidenceJSON...)
+	return append([]byte(Version+"\n"), evidenceJSON...)
 }
 
 // pack returns the archive of the files' contents: a ZIP file with uncompressed entries and without

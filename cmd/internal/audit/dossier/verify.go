@@ -11,9 +11,6 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/light"
-	"github.com/spdl/spdl/cmd/internal/dossier/evidence"
-	"github.com/spdl/spdl/cmd/internal/dossier/page"
-	"github.com/spdl/spdl/cmd/internal/dossier/sheet"
 )
 
 // Verdict is the result of a verification.
@@ -58,13 +55,13 @@ func Verify(ctx context.Context, data []byte, root Root) (Verdict, error) {
 }
 
 // Open verifies an archive as Verify does, and also returns the evidence.
-func Open(ctx context.Context, data []byte, root Root) (Verdict, *evidence.Evidence, error) {
+func Open(ctx context.Context, data []byte, root Root) (Verdict, *Evidence, error) {
 	contents, err := unpack(data)
 	if err != nil {
 		return Verdict{}, nil, err
 	}
 	var t light.Trust
-	m, err := derive(ctx, contents[evidenceFile], func(c evidence.Chain) error {
+	m, err := derive(ctx, contents[evidenceFile], func(c Chain) error {
 		if t, err = root(c.Last().ChainID, c.Signed[0]); err != nil {
 			return err
 		}
@@ -74,7 +71,7 @@ func Open(ctx context.Context, data []byte, root Root) (Verdict, *evidence.Evide
 		return Verdict{}, nil, err
 	}
 	for _, name := range []string{markdownFile, htmlFile, claimsFile} {
-		if changed := page.Changed(m.files[name], contents[name]); changed != "" {
+		if changed := changed(m.files[name], contents[name]); changed != "" {
 			return Verdict{}, nil, fmt.Errorf("%w: %s: %s", ErrDossier, name, changed)
 		}
 	}
@@ -94,15 +91,15 @@ func Open(ctx context.Context, data []byte, root Root) (Verdict, *evidence.Evide
 
 // made is evidence with what follows from it.
 type made struct {
-	*evidence.Evidence
-	facts *evidence.Facts
-	page  *page.Page
+	*Evidence
+	facts *Facts
+	page  *Page
 	files map[string][]byte // the page in each form, by name
 }
 
 // derive decodes evidence, proves it after trust has accepted its headers, and renders the page.
-func derive(ctx context.Context, data []byte, trust func(evidence.Chain) error) (m made, err error) {
-	if m.Evidence, err = evidence.Decode(data); err != nil {
+func derive(ctx context.Context, data []byte, trust func(Chain) error) (m made, err error) {
+	if m.Evidence, err = Decode(data); err != nil {
 		return m, err
 	}
 	c, err := m.Chain()
@@ -129,15 +126,15 @@ func derive(ctx context.Context, data []byte, trust func(evidence.Chain) error) 
 }
 
 // Write returns the archive of evidence and its author's declarations, signed with a key.
-func Write(ctx context.Context, e *evidence.Evidence, program string, sheets []sheet.Sheet,
-	key ed25519.PrivateKey) ([]byte, *page.Page, error) {
+func Write(ctx context.Context, e *Evidence, program string, sheets []Sheet,
+	key ed25519.PrivateKey) ([]byte, *Page, error) {
 	e.Declared.Signer, e.Declared.Program = key.Public().(ed25519.PublicKey), program
-	e.Declared.Sheets = append([]sheet.Sheet{}, sheets...)
+	e.Declared.Sheets = append([]Sheet{}, sheets...)
 	data, err := e.Encode()
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := derive(ctx, data, func(evidence.Chain) error { return nil })
+	m, err := derive(ctx, data, func(Chain) error { return nil })
 	if err != nil {
 		return nil, nil, err
 	}

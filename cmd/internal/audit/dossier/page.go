@@ -1,6 +1,4 @@
-// Package page holds the sentences of a dossier, each with its basis, and writes them as a page in
-// HTML and in Markdown. Equal sentences give equal bytes.
-package page
+package dossier
 
 import (
 	"bytes"
@@ -9,6 +7,7 @@ import (
 	"fmt"
 	htmltemplate "html/template"
 	"io"
+	"regexp"
 	"strings"
 	"text/template"
 
@@ -142,3 +141,28 @@ var special = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`,
 
 // markdown escapes a text, so that a participant's name cannot become markup.
 func markdown(text any) string { return special.Replace(fmt.Sprint(text)) }
+
+// number matches the number of a claim in a line of a page.
+var number = regexp.MustCompile(`^(?:<(?:p|tr) id="c|- \*\*|\| )([0-9]+\.[0-9]+)`)
+
+// changed names the first difference between a page and the page that it must be. It returns "" if the
+// bytes are equal.
+func changed(want, got []byte) string {
+	if bytes.Equal(want, got) {
+		return ""
+	}
+	proven, said := strings.Split(string(want), "\n"), strings.Split(string(got), "\n")
+	i := 0
+	for i < min(len(proven), len(said)) && proven[i] == said[i] {
+		i++
+	}
+	if i == len(said) {
+		return fmt.Sprintf("it ends before %.300q", proven[i])
+	}
+	if i < len(proven) {
+		if m := number.FindStringSubmatch(proven[i]); m != nil {
+			return fmt.Sprintf("sentence %s says %.300q, proven is %.300q", m[1], said[i], proven[i])
+		}
+	}
+	return fmt.Sprintf("the line %.300q does not follow from the proofs", said[i])
+}

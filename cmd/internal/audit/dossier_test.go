@@ -1,4 +1,4 @@
-package dossier_test
+package audit_test
 
 import (
 	"archive/zip"
@@ -18,16 +18,13 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/audit"
-	"github.com/spdl/spdl/cmd/internal/audit/audittest"
-	"github.com/spdl/spdl/cmd/internal/dossier"
-	"github.com/spdl/spdl/cmd/internal/dossier/evidence"
-	"github.com/spdl/spdl/cmd/internal/dossier/sheet"
+	"github.com/spdl/spdl/cmd/internal/audit/dossier"
 )
 
-// eventful is a chain with an equivocation, a member that joins and one that leaves, a rotation of a
+// recorded is a chain with an equivocation, a member that joins and one that leaves, a rotation of a
 // validator's key, and an upgrade that is planned.
-func eventful(t testing.TB) *audittest.Chain {
-	c := audittest.New(t, 4, apptest.Budgeted(100))
+func recorded(t testing.TB) *chain {
+	c := newChain(t, 4, apptest.Budgeted(100))
 	c.Close(3)
 	first := apptest.Gradient(c.State, 3)
 	other := *first.Gradient
@@ -51,11 +48,11 @@ func eventful(t testing.TB) *audittest.Chain {
 	return c
 }
 
-// upgraded is the eventful chain past its upgrade: a round closes with the last block of the old version,
+// continuing is the recorded chain past its upgrade: a round closes with the last block of the old version,
 // a join is approved on both sides of the upgrade, and the new version has a rotation and a member that
 // leaves.
-func upgraded(t testing.TB) *audittest.Chain {
-	c := eventful(t)
+func continuing(t testing.TB) *chain {
+	c := recorded(t)
 	join := apptest.Join(5)
 	c.Add(join, apptest.Approve(0, join), apptest.Approve(2, join))
 	for c.State.Height < 98 {
@@ -79,7 +76,7 @@ func nextRelease(t testing.TB) {
 }
 
 // continued returns the dossier of an upgraded chain: this release's, continued by the next one.
-func continued(t testing.TB, c *audittest.Chain) []byte {
+func continued(t testing.TB, c *chain) []byte {
 	earlier := dossierOf(t, c)
 	nextRelease(t)
 	_, e, err := dossier.Open(t.Context(), earlier, genesisOf(c))
@@ -88,27 +85,27 @@ func continued(t testing.TB, c *audittest.Chain) []byte {
 }
 
 // genesisOf trusts the genesis of a chain.
-func genesisOf(c *audittest.Chain) dossier.Root { return dossier.Founded(c.Doc) }
+func genesisOf(c *chain) dossier.Root { return dossier.Founded(c.Doc) }
 
-// dossierOf returns the dossier of a chain, signed by participant 0. It may continue another's evidence.
-func dossierOf(t testing.TB, c *audittest.Chain, earlier ...*evidence.Evidence) []byte {
-	e, report, err := evidence.Collect(t.Context(), c.Source(), audit.Options{}, append(earlier, nil)[0])
+// dossierOf returns the dossier of a chain, signed by participant 0. It may continue another's dossier.
+func dossierOf(t testing.TB, c *chain, earlier ...*dossier.Evidence) []byte {
+	e, report, err := dossier.Collect(t.Context(), c.Source(), audit.Options{}, append(earlier, nil)[0])
 	require.NoError(t, err)
 	require.Nil(t, report.Divergence)
-	s, err := sheet.Read([]byte("participant = 2\norigin = \"two *wards* of <one> hospital\"\n" +
+	s, err := dossier.ReadSheet([]byte("participant = 2\norigin = \"two *wards* of <one> hospital\"\n" +
 		"risks = \"\"\"few\nrecords\"\"\"\n"))
 	require.NoError(t, err)
-	signed, err := sheet.SignFile([]byte("participant = 3\norigin = \"one ward\""), apptest.ChainID, apptest.Key(3))
+	signed, err := dossier.SignSheet([]byte("participant = 3\norigin = \"one ward\""), apptest.ChainID, apptest.Key(3))
 	require.NoError(t, err)
-	of3, err := sheet.Read(signed)
+	of3, err := dossier.ReadSheet(signed)
 	require.NoError(t, err)
-	data, _, err := dossier.Write(t.Context(), e, "spdl test", []sheet.Sheet{s, of3}, apptest.Key(0))
+	data, _, err := dossier.Write(t.Context(), e, "spdl test", []dossier.Sheet{s, of3}, apptest.Key(0))
 	require.NoError(t, err)
 	return data
 }
 
 // root trusts the header of a height of a chain.
-func root(c *audittest.Chain, height int64) dossier.Root {
+func root(c *chain, height int64) dossier.Root {
 	return func(chainID string, _ *types.LightBlock) (light.Trust, error) {
 		b, err := types.BlockFromProto(c.Blocks[height-1])
 		if err != nil {
@@ -158,7 +155,7 @@ func repacked(t testing.TB, c map[string]string) []byte {
 // TestDossier: any header of the chain is enough, or its genesis; the page says what happened, and
 // the same chain gives the same bytes.
 func TestDossier(t *testing.T) {
-	c := eventful(t)
+	c := recorded(t)
 	data := dossierOf(t, c)
 	last := int64(len(c.Blocks))
 	for height := int64(1); height <= last; height++ {
@@ -197,7 +194,7 @@ func TestDossier(t *testing.T) {
 
 // TestBitFlips: no bit of an archive can change, whichever release began it.
 func TestBitFlips(t *testing.T) {
-	c := upgraded(t)
+	c := continuing(t)
 	data := continued(t, c)
 	r := rand.New(rand.NewPCG(28, 240))
 	for range 240 {
@@ -211,7 +208,7 @@ func TestBitFlips(t *testing.T) {
 
 // TestEditedSentences: a sentence that says something else is named, in the page that has it.
 func TestEditedSentences(t *testing.T) {
-	c := upgraded(t)
+	c := continuing(t)
 	data := continued(t, c)
 	r := rand.New(rand.NewPCG(28, 20))
 	claim := regexp.MustCompile(`^(?:- \*\*|\| |<p id="c|<tr id="c)(\d+\.\d+)`)
@@ -246,9 +243,9 @@ func TestEditedSentences(t *testing.T) {
 
 // TestWrongTrust: another hash, a height that is not there, another chain.
 func TestWrongTrust(t *testing.T) {
-	c := eventful(t)
+	c := recorded(t)
 	data := dossierOf(t, c)
-	other := audittest.New(t, 7)
+	other := newChain(t, 7)
 	other.Close(6)
 	_, err := dossier.Verify(t.Context(), data, root(other, 5))
 	require.ErrorIs(t, err, light.ErrNotTrusted)
@@ -266,24 +263,24 @@ func TestWrongTrust(t *testing.T) {
 // TestSignedSheets: a data sheet with a signature is in a dossier only if the key is its member's and the
 // words, the member and the chain are those that the key signed.
 func TestSignedSheets(t *testing.T) {
-	c := eventful(t)
-	of := func(participant uint32, origin string) sheet.Sheet {
-		return sheet.Sheet{Participant: participant, Answers: map[string]string{"origin": origin}}
+	c := recorded(t)
+	of := func(participant uint32, origin string) dossier.Sheet {
+		return dossier.Sheet{Participant: participant, Answers: map[string]string{"origin": origin}}
 	}
-	sign := func(s sheet.Sheet, chain string, key int) sheet.Sheet {
+	sign := func(s dossier.Sheet, chain string, key int) dossier.Sheet {
 		return s.Sign(chain, apptest.Key(key))
 	}
-	write := func(s sheet.Sheet) error {
-		e, _, err := evidence.Collect(t.Context(), c.Source(), audit.Options{}, nil)
+	write := func(s dossier.Sheet) error {
+		e, _, err := dossier.Collect(t.Context(), c.Source(), audit.Options{}, nil)
 		require.NoError(t, err)
-		_, _, err = dossier.Write(t.Context(), e, "spdl test", []sheet.Sheet{s}, apptest.Key(0))
+		_, _, err = dossier.Write(t.Context(), e, "spdl test", []dossier.Sheet{s}, apptest.Key(0))
 		return err
 	}
 	good := sign(of(3, "ours"), apptest.ChainID, 3)
 	require.NoError(t, write(good))
 	edited, moved, half := good, good, good
 	edited.Answers, moved.Participant, half.Signer = of(3, "theirs").Answers, 2, nil
-	for name, s := range map[string]sheet.Sheet{
+	for name, s := range map[string]dossier.Sheet{
 		"edited": edited, "of another member": moved, "without a signer": half,
 		"by another member": sign(of(3, "ours"), apptest.ChainID, 2),
 		"by nobody":         sign(of(3, "ours"), apptest.ChainID, 50),
@@ -292,18 +289,18 @@ func TestSignedSheets(t *testing.T) {
 		require.ErrorIs(t, write(s), dossier.ErrDossier, name)
 	}
 	for _, file := range []string{"signer = \"\"", "signature = 3", "signer = \"xy\"", "signer = \"00\""} {
-		_, err := sheet.Read([]byte("participant = 1\n" + file))
-		require.ErrorIs(t, err, sheet.ErrSheet, file)
+		_, err := dossier.ReadSheet([]byte("participant = 1\n" + file))
+		require.ErrorIs(t, err, dossier.ErrSheet, file)
 	}
-	_, err := sheet.SignFile([]byte("participant = 1\nsigner = \"00\""), apptest.ChainID, apptest.Key(1))
-	require.ErrorIs(t, err, sheet.ErrSheet)
+	_, err := dossier.SignSheet([]byte("participant = 1\nsigner = \"00\""), apptest.ChainID, apptest.Key(1))
+	require.ErrorIs(t, err, dossier.ErrSheet)
 }
 
 // TestUnprovenRound: the dossier names the round that the last block closed, which no header proves,
 // and names none once there is one more block.
 func TestUnprovenRound(t *testing.T) {
 	const lacks = "which no header proves yet; let the chain make one more block"
-	c := audittest.New(t, 4, apptest.Budgeted(100))
+	c := newChain(t, 4, apptest.Budgeted(100))
 	c.Close(3)
 	want := fmt.Sprintf("block %d closed round %d of epoch 0, "+lacks, c.State.Height, c.State.Closed()-1)
 	data := dossierOf(t, c)
@@ -322,24 +319,24 @@ func TestUnprovenRound(t *testing.T) {
 
 // TestNothingToReport: a chain without a closed round has no dossier.
 func TestNothingToReport(t *testing.T) {
-	c := audittest.New(t, 4)
+	c := newChain(t, 4)
 	c.Add()
 	c.Close(1)
-	_, _, err := evidence.Collect(t.Context(), c.Source(), audit.Options{}, nil)
-	require.ErrorIs(t, err, evidence.ErrNoRound)
+	_, _, err := dossier.Collect(t.Context(), c.Source(), audit.Options{}, nil)
+	require.ErrorIs(t, err, dossier.ErrNoRound)
 }
 
 // TestUpgradedChain: a release's dossier ends where another version executes the chain. The next release
 // does not execute the heights before, and continues that dossier to the end of the chain. Any header of
 // either version is enough for a reader.
 func TestUpgradedChain(t *testing.T) {
-	c := upgraded(t)
+	c := continuing(t)
 	first := dossierOf(t, c)
 	v, err := dossier.Verify(t.Context(), first, root(c, 3))
 	require.NoError(t, err)
 	require.EqualValues(t, 99, v.Height)
 	nextRelease(t)
-	_, _, err = evidence.Collect(t.Context(), c.Source(), audit.Options{}, nil)
+	_, _, err = dossier.Collect(t.Context(), c.Source(), audit.Options{}, nil)
 	require.ErrorIs(t, err, app.ErrVersion)
 	require.ErrorContains(t, err, "--after")
 	v, e, err := dossier.Open(t.Context(), first, genesisOf(c))
@@ -366,30 +363,30 @@ func TestUpgradedChain(t *testing.T) {
 
 // TestFalseHandover: what the earlier release hands over is compared with the chain before it is used.
 func TestFalseHandover(t *testing.T) {
-	c := upgraded(t)
+	c := continuing(t)
 	first := dossierOf(t, c)
 	nextRelease(t)
-	fresh := func() *evidence.Evidence {
+	fresh := func() *dossier.Evidence {
 		_, e, err := dossier.Open(t.Context(), first, genesisOf(c))
 		require.NoError(t, err)
 		return e
 	}
-	for name, forge := range map[string]func(e *evidence.Evidence){
-		"none":       func(e *evidence.Evidence) { e.Handover = nil },
-		"no state":   func(e *evidence.Evidence) { e.Handover.State = nil },
-		"height":     func(e *evidence.Evidence) { e.Handover.Height-- },
-		"results":    func(e *evidence.Evidence) { e.Handover.Results[0] ^= 1 },
-		"record":     func(e *evidence.Evidence) { e.Handover.Record = e.Records[0] },
-		"no record":  func(e *evidence.Evidence) { e.Handover.Record = nil },
-		"parameters": func(e *evidence.Evidence) { e.Handover.Params = nil },
-		"validators": func(e *evidence.Evidence) { e.Handover.Validators[1] = nil },
-		"others": func(e *evidence.Evidence) {
-			set, err := audittest.New(t, 7).Comet.Validators.ToProto()
+	for name, forge := range map[string]func(e *dossier.Evidence){
+		"none":       func(e *dossier.Evidence) { e.Handover = nil },
+		"no state":   func(e *dossier.Evidence) { e.Handover.State = nil },
+		"height":     func(e *dossier.Evidence) { e.Handover.Height-- },
+		"results":    func(e *dossier.Evidence) { e.Handover.Results[0] ^= 1 },
+		"record":     func(e *dossier.Evidence) { e.Handover.Record = e.Records[0] },
+		"no record":  func(e *dossier.Evidence) { e.Handover.Record = nil },
+		"parameters": func(e *dossier.Evidence) { e.Handover.Params = nil },
+		"validators": func(e *dossier.Evidence) { e.Handover.Validators[1] = nil },
+		"others": func(e *dossier.Evidence) {
+			set, err := newChain(t, 7).Comet.Validators.ToProto()
 			require.NoError(t, err)
 			e.Handover.Validators[1], err = set.Marshal()
 			require.NoError(t, err)
 		},
-		"state": func(e *evidence.Evidence) {
+		"state": func(e *dossier.Evidence) {
 			s, err := app.DecodeState(e.Handover.Height, e.Handover.State)
 			require.NoError(t, err)
 			s.Model[0]++
@@ -398,24 +395,24 @@ func TestFalseHandover(t *testing.T) {
 	} {
 		e := fresh()
 		forge(e)
-		got, report, err := evidence.Collect(t.Context(), c.Source(), audit.Options{}, e)
+		got, report, err := dossier.Collect(t.Context(), c.Source(), audit.Options{}, e)
 		if err == nil && report.Divergence == nil {
 			_, _, err = dossier.Write(t.Context(), got, "spdl test", nil, apptest.Key(0))
 		}
 		require.True(t, err != nil || report.Divergence != nil, name)
 	}
-	other := audittest.New(t, 4)
+	other := newChain(t, 4)
 	other.Close(1)
 	for other.State.Height < 120 {
 		other.Add()
 	}
-	_, _, err := evidence.Collect(t.Context(), other.Source(), audit.Options{}, fresh())
+	_, _, err := dossier.Collect(t.Context(), other.Source(), audit.Options{}, fresh())
 	require.ErrorIs(t, err, audit.ErrHandover)
 }
 
 // TestHostileArchives: what is no dossier is rejected, and nothing is inflated.
 func TestHostileArchives(t *testing.T) {
-	c := eventful(t)
+	c := recorded(t)
 	data := dossierOf(t, c)
 	files := contents(t, data)
 	bomb := packed(t, zip.Deflate, "dossier.html", strings.Repeat("0", 64<<20), "dossier.md", "", "claims.json", "",
@@ -448,7 +445,7 @@ func TestHostileArchives(t *testing.T) {
 // FuzzVerify: an archive in which some bytes of a file, or of the archive itself, were replaced is
 // rejected, unless they are what was there. An input is the change alone, so that it is small.
 func FuzzVerify(f *testing.F) {
-	c := audittest.New(f, 4)
+	c := newChain(f, 4)
 	c.Close(3)
 	data := dossierOf(f, c)
 	files := contents(f, data)
