@@ -85,7 +85,7 @@ func continued(t testing.TB, c *chain) []byte {
 }
 
 // genesisOf trusts the genesis of a chain.
-func genesisOf(c *chain) dossier.Root { return dossier.Founded(c.Doc) }
+func genesisOf(c *chain) audit.Root { return audit.Founded(c.Doc) }
 
 // dossierOf returns the dossier of a chain, signed by participant 0. It may continue another's dossier.
 func dossierOf(t testing.TB, c *chain, earlier ...*dossier.Evidence) []byte {
@@ -105,7 +105,7 @@ func dossierOf(t testing.TB, c *chain, earlier ...*dossier.Evidence) []byte {
 }
 
 // root trusts the header of a height of a chain.
-func root(c *chain, height int64) dossier.Root {
+func root(c *chain, height int64) audit.Root {
 	return func(chainID string, _ *types.LightBlock) (light.Trust, error) {
 		b, err := types.BlockFromProto(c.Blocks[height-1])
 		if err != nil {

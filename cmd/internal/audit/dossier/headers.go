@@ -33,7 +33,7 @@ func (c Chain) At(height uint64) *types.Header {
 	return c.Headers[height-uint64(c.First())]
 }
 
-// Header implements audit.Headers. The caller must trust the chain.
+// Header implements light.Headers. The caller must trust the chain.
 func (c Chain) Header(_ context.Context, height int64) (*types.LightBlock, error) {
 	if h := c.At(uint64(max(height, 0))); h != nil {
 		return &types.LightBlock{SignedHeader: &types.SignedHeader{Header: h}}, nil

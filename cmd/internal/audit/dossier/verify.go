@@ -1,16 +1,14 @@
 package dossier
 
 import (
-	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/hex"
 	"fmt"
 	"time"
 
-	"github.com/cometbft/cometbft/types"
-
 	"github.com/spdl/spdl/abci/light"
+	"github.com/spdl/spdl/cmd/internal/audit"
 )
 
 // Verdict is the result of a verification.
@@ -30,32 +28,15 @@ type Verdict struct {
 	Participant *uint32 `json:"participant"`
 }
 
-// A Root returns the header that a reader trusts, given the signed headers of a dossier and its chain's id.
-type Root func(chainID string, first *types.LightBlock) (light.Trust, error)
-
-// Pinned trusts a header. If it names no chain, the dossier may be of any.
-func Pinned(t light.Trust) Root {
-	return func(chainID string, _ *types.LightBlock) (light.Trust, error) {
-		own := t
-		own.ChainID = cmp.Or(t.ChainID, chainID)
-		return own, nil
-	}
-}
-
-// Founded trusts the validators of a genesis.
-func Founded(doc *types.GenesisDoc) Root {
-	return func(_ string, first *types.LightBlock) (light.Trust, error) { return light.Genesis(doc, first) }
-}
-
 // Verify checks the bytes of an archive against a trusted header: its headers, its proofs, every
 // sentence of its page, every other byte, and its signature. It needs no node.
-func Verify(ctx context.Context, data []byte, root Root) (Verdict, error) {
+func Verify(ctx context.Context, data []byte, root audit.Root) (Verdict, error) {
 	v, _, err := Open(ctx, data, root)
 	return v, err
 }
 
 // Open verifies an archive as Verify does, and also returns the evidence.
-func Open(ctx context.Context, data []byte, root Root) (Verdict, *Evidence, error) {
+func Open(ctx context.Context, data []byte, root audit.Root) (Verdict, *Evidence, error) {
 	contents, err := unpack(data)
 	if err != nil {
 		return Verdict{}, nil, err

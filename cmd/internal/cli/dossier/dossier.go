@@ -201,7 +201,7 @@ func (o *options) earlier(ctx context.Context, src source.Source, how source.Opt
 	if doc == nil {
 		doc = src.Genesis()
 	}
-	_, e, err := dossier.Open(ctx, data, dossier.Founded(doc))
+	_, e, err := dossier.Open(ctx, data, source.Founded(doc))
 	if err != nil {
 		return nil, fmt.Errorf("--after: %s: %w", o.after, err)
 	}
