@@ -108,16 +108,17 @@ func (q question) answer(r *command.Run, node string, args []string, prove bool)
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	group := command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(),
-		queryNeighbours(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
-		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryProposals(), queryEvidence(),
-		queryEpochs(), queryUpgrade(), queryRefusals())
+	group := command.Group("query", "Ask a node about the training and the consortium", queryStatus())
+	for _, q := range slices.Concat(trainingQuestions, consortiumQuestions) {
+		group.AddCommand(q.command())
+	}
 	group.Aliases = []string{"q"}
 	return group
 }
 
-func queryRound() *cobra.Command {
-	return question{use: "round [[EPOCH] ROUND]", example: "spdl query round 11\n  spdl query round 0 10  # of epoch 0",
+// trainingQuestions are the questions about rounds, models and what they have cost.
+var trainingQuestions = []question{
+	{use: "round [[EPOCH] ROUND]", example: "spdl query round 11\n  spdl query round 0 10  # of epoch 0",
 		short: "A closed round: leader, view, epsilon, every gradient's score " +
 			"and fate (default: the last)", args: RoundArgs, path: ofRound("round"),
 		ask: recorded(func(ctx context.Context, c *client.Client, r app.Record) (any, func(io.Writer), error) {
@@ -127,12 +128,9 @@ func queryRound() *cobra.Command {
 			}
 			p, err := priced(ctx, c, r)
 			return p, func(w io.Writer) { RoundText(w, r, people, p.cost()) }, err
-		})}.command()
-}
-
-// queryNeighbours shows the neighbours of gradients. Records leave them out, so the command computes them.
-func queryNeighbours() *cobra.Command {
-	return question{use: "neighbours [[EPOCH] ROUND]", example: "spdl query neighbours 41",
+		})},
+	// A record leaves the neighbours out: the node computes them.
+	{use: "neighbours [[EPOCH] ROUND]", example: "spdl query neighbours 41",
 		short: "With whose gradients the rule compared each gradient of a closed round (default: the last)", args: RoundArgs,
 		ask: recorded(func(ctx context.Context, c *client.Client, r app.Record) (any, func(io.Writer), error) {
 			list, err := c.Neighbours(ctx, r)
@@ -145,7 +143,52 @@ func queryNeighbours() *cobra.Command {
 					return fmt.Sprintf("%d\t%s", n.Participant, strings.Trim(fmt.Sprint(n.Of), "[]"))
 				})
 			}, err
-		})}.command()
+		})},
+	{use: "model [[EPOCH] ROUND]", example: "spdl query model 41 -o json",
+		short: "The model's parameters, now or after a closed round: base64 " +
+			"of little-endian float64", args: RoundArgs, path: ofModel,
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
+			m, err := modelArgument(ctx, c, args)
+			return m, func(w io.Writer) {
+				fmt.Fprintf(w, "epoch       %d\nrounds      %d applied\nhash        %s\nparameters  %d\n%s\n",
+					m.Epoch, m.Round, m.Hash, len(m.Parameters)/8, base64.StdEncoding.EncodeToString(m.Parameters))
+			}, err
+		}},
+	{use: "participants", example: "spdl query participants",
+		short: "All participants: reputation and participations",
+		path:  fixed("participants"),
+		ask: table((*client.Client).Participants, "index\tmoniker\treputation\tparticipations\tactive\tpublic key",
+			func(p app.Participant) string {
+				return fmt.Sprintf("%d\t%q\t%.6f\t%d\t%t\t%s", p.Index, p.Moniker, float64(p.Reputation)/params.One,
+					p.Participations, p.Active, base64.StdEncoding.EncodeToString(p.PubKey))
+			})},
+	{use: "params", example: "spdl query params > params.json",
+		short: "The epoch's parameters", path: fixed("params"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
+			p, err := c.Params(ctx)
+			return p, nil, err
+		}},
+	{use: "privacy [PARTICIPANT]", example: "spdl query privacy 2",
+		short: "What each participant's gradients have cost: epsilon, " +
+			"budget, participations left", args: cobra.MaximumNArgs(1),
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
+			var all []query.Spend
+			var err error
+			if len(args) == 0 {
+				all, err = c.Privacy(ctx)
+			} else {
+				index, err := ParticipantIndex(args[0])
+				if err != nil {
+					return nil, nil, err
+				}
+				one, err := c.PrivacyOf(ctx, index)
+				if err != nil {
+					return nil, nil, err
+				}
+				all = []query.Spend{one}
+			}
+			return all, func(w io.Writer) { PrivacyText(w, all) }, err
+		}},
 }
 
 // RoundNumbers reads the arguments [[EPOCH] ROUND].
@@ -253,19 +296,6 @@ func RoundText(w io.Writer, r app.Record, people []app.Participant, cost string)
 	_ = t.Flush()
 }
 
-func queryModel() *cobra.Command {
-	return question{use: "model [[EPOCH] ROUND]", example: "spdl query model 41 -o json",
-		short: "The model's parameters, now or after a closed round: base64 " +
-			"of little-endian float64", args: RoundArgs, path: ofModel,
-		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
-			m, err := modelArgument(ctx, c, args)
-			return m, func(w io.Writer) {
-				fmt.Fprintf(w, "epoch       %d\nrounds      %d applied\nhash        %s\nparameters  %d\n%s\n",
-					m.Epoch, m.Round, m.Hash, len(m.Parameters)/8, base64.StdEncoding.EncodeToString(m.Parameters))
-			}, err
-		}}.command()
-}
-
 // modelArgument returns the model after the round in the arguments, or without arguments the current model.
 func modelArgument(ctx context.Context, c *client.Client, args []string) (query.ModelState, error) {
 	if len(args) == 0 {
@@ -276,24 +306,4 @@ func modelArgument(ctx context.Context, c *client.Client, args []string) (query.
 		return query.ModelState{}, err
 	}
 	return c.ModelOf(ctx, epoch, t)
-}
-
-func queryParticipants() *cobra.Command {
-	return question{use: "participants", example: "spdl query participants",
-		short: "All participants: reputation and participations",
-		path:  fixed("participants"),
-		ask: table((*client.Client).Participants, "index\tmoniker\treputation\tparticipations\tactive\tpublic key",
-			func(p app.Participant) string {
-				return fmt.Sprintf("%d\t%q\t%.6f\t%d\t%t\t%s", p.Index, p.Moniker, float64(p.Reputation)/params.One,
-					p.Participations, p.Active, base64.StdEncoding.EncodeToString(p.PubKey))
-			})}.command()
-}
-
-func queryParams() *cobra.Command {
-	return question{use: "params", example: "spdl query params > params.json",
-		short: "The epoch's parameters", path: fixed("params"),
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
-			p, err := c.Params(ctx)
-			return p, nil, err
-		}}.command()
 }
