@@ -56,7 +56,7 @@ type Entry struct {
 	Moniker  string            `json:"moniker"`
 	Summary  string            `json:"summary"`
 	Details  map[string]string `json:"details,omitempty"`
-	Proposal string            `json:"proposal,omitempty"` // the id of the proposal that this entry makes or votes on
+	Proposal string            `json:"proposal,omitempty"` // the id of the one that this entry makes, approves or leaves
 
 	// Approvals of a proposal, in their order, without those that were withdrawn. For most kinds, the
 	// proposer's transaction counts as an approval.
@@ -73,7 +73,7 @@ type Entry struct {
 	Proof merkle.Proof `json:"proof"` // from raw to the header's data hash, for evidence to its evidence hash
 }
 
-// Approval is a participant's vote for a proposal.
+// Approval is a participant's approval of a proposal.
 type Approval struct {
 	Participant uint32    `json:"participant"`
 	Moniker     string    `json:"moniker"`

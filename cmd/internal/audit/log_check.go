@@ -62,7 +62,7 @@ type Proof struct {
 // monikers, the results and the founders are not in the bytes, so Check does not prove them.
 func (l *Log) Check(ctx context.Context, trusted light.Headers) (Proof, error) {
 	var p Proof
-	votes := map[Approval]string{} // by approval, the proposal that the participant approved in a transaction
+	approved := map[Approval]string{} // by approval, the proposal that the participant approved in a transaction
 	headers := map[uint64]*types.LightBlock{}
 	for i, e := range l.Entries {
 		if i > 0 && e.Height < l.Entries[i-1].Height {
@@ -80,7 +80,7 @@ func (l *Log) Check(ctx context.Context, trusted light.Headers) (Proof, error) {
 			return p, e.fault(i, err)
 		}
 		if e.Actor != nil && e.Proposal != "" {
-			votes[Approval{Participant: *e.Actor, Height: e.Height, Hash: e.Hash}] = e.Proposal
+			approved[Approval{Participant: *e.Actor, Height: e.Height, Hash: e.Hash}] = e.Proposal
 		}
 		if p.Entries++; p.First == 0 {
 			p.First = b.Height
@@ -89,7 +89,7 @@ func (l *Log) Check(ctx context.Context, trusted light.Headers) (Proof, error) {
 	}
 	for i, e := range l.Entries {
 		for _, a := range e.Approvals {
-			if votes[Approval{Participant: a.Participant, Height: a.Height, Hash: a.Hash}] != e.Proposal {
+			if approved[Approval{Participant: a.Participant, Height: a.Height, Hash: a.Hash}] != e.Proposal {
 				return p, e.fault(i, fmt.Errorf("no entry is the approval of participant %d at height %d by %s", a.Participant,
 					a.Height, a.Hash))
 			}

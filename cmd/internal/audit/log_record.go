@@ -85,16 +85,16 @@ func (r *recorder) transactions(b Executed) error {
 			return err
 		}
 		e.Raw, e.Proof, e.Hash = raw, b.Block.Txs.Proof(i).Proof, hex.EncodeToString(raw.Hash())
-		if err := r.vote(b, t, r.add(b, e)); err != nil {
+		if err := r.approval(b, t, r.add(b, e)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// vote counts an operation if it is an approval or a withdrawal. If the approval carries a join, vote
+// approval counts an operation if it is an approval or a withdrawal. If the approval carries a join, it
 // adds the join's entry.
-func (r *recorder) vote(b Executed, t *tx.Tx, e Entry) error {
+func (r *recorder) approval(b Executed, t *tx.Tx, e Entry) error {
 	id := e.Proposal
 	if w, ok := t.Body.(*tx.Withdraw); ok {
 		r.withdraw(b, t, id, w.Participant)

@@ -98,8 +98,8 @@ func (l *Log) WriteText(w io.Writer) {
 		if !strings.Contains(what, e.Kind) {
 			what = e.Kind + ": " + what
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%.16s\n", e.Height, e.Time.Format(time.RFC3339), actor(e.Actor), printable.Line(what),
-			e.approvalText(), printable.Line(result), e.Hash)
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%.16s\n", e.Height, e.Time.Format(time.RFC3339), actor(e.Actor),
+			printable.Line(what), e.approvalText(), printable.Line(result), e.Hash)
 	}
 	_ = t.Flush()
 }

@@ -34,9 +34,9 @@ func (w *writer) membership() {
 		if e.Actor != nil {
 			by = w.who(*e.Actor)
 		}
-		var votes []string
+		var approvals []string
 		for _, a := range e.Approvals {
-			votes = append(votes, fmt.Sprintf("%d at %s", a.Participant, w.at(a.Height)))
+			approvals = append(approvals, fmt.Sprintf("%d at %s", a.Participant, w.at(a.Height)))
 		}
 		result := e.Result
 		if e.ResultHeight != e.Height {
@@ -46,7 +46,7 @@ func (w *writer) membership() {
 			result += ": " + e.Why
 		}
 		w.Row(Basis{Kind: Transaction, Of: fmt.Sprintf("%.16s", e.Hash), Height: e.Height}, w.at(e.Height), by,
-			e.Kind+": "+e.Summary, strings.Join(votes, ", "), result)
+			e.Kind+": "+e.Summary, strings.Join(approvals, ", "), result)
 	}
 }
 

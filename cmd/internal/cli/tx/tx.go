@@ -303,8 +303,8 @@ func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, erro
 			return 0, fmt.Errorf("transaction %s is in no block after %v; the node took it, and it may come yet", r.Hash, waited)
 		}
 		m, err := s.Membership(ctx)
-		vote := t.Kind() == tx.KindApprove || t.Kind() == tx.KindWithdraw
-		if err == nil && vote && !slices.ContainsFunc(m.Proposals,
+		approves := t.Kind() == tx.KindApprove || t.Kind() == tx.KindWithdraw
+		if err == nil && approves && !slices.ContainsFunc(m.Proposals,
 			func(p query.Proposal) bool { return p.ID == r.Proposal }) {
 			return 0, fmt.Errorf("proposal %s does not wait: it was enacted, replaced, discarded or dropped before this %s "+
 				"came into a block (spdl query proposals)", r.Proposal, t.Kind())
