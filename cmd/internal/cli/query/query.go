@@ -20,6 +20,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // question is a command that asks a node and shows the answer.
@@ -306,4 +307,101 @@ func modelArgument(ctx context.Context, c *client.Client, args []string) (query.
 		return query.ModelState{}, err
 	}
 	return c.ModelOf(ctx, epoch, t)
+}
+
+// Path returns the query path for the arguments of a command.
+type Path func(context.Context, *client.Client, []string) (string, error)
+
+// Prove queries a value with its proof, and computes the application hash to which the proof leads.
+func Prove(ctx context.Context, c *client.Client, path Path, args []string) (asked string, p client.ProvenAnswer,
+	root [32]byte, err error) {
+	if asked, err = path(ctx, c, args); err != nil {
+		return asked, p, root, err
+	}
+	if p, err = c.Prove(ctx, asked); err != nil {
+		return asked, p, root, err
+	}
+	root, err = p.Root()
+	return asked, p, root, err
+}
+
+// fixed returns the Path of a question without arguments.
+func fixed(path string) Path {
+	return func(context.Context, *client.Client, []string) (string, error) { return path, nil }
+}
+
+// ofRound returns the Path of a value that the state holds for each round.
+func ofRound(name string) Path {
+	return func(ctx context.Context, c *client.Client, args []string) (string, error) {
+		epoch, t, err := RoundArgument(ctx, c, args)
+		return fmt.Sprintf("%s/%d/%d", name, epoch, t), err
+	}
+}
+
+// ofModel is the Path of the current model, or of the model after a round.
+func ofModel(ctx context.Context, c *client.Client, args []string) (string, error) {
+	if len(args) == 0 {
+		return "model", nil
+	}
+	return ofRound("model")(ctx, c, args)
+}
+
+// prove answers a question by the value in the state and its proof.
+func (q question) prove(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
+	_, p, root, err := Prove(ctx, c, q.path, args)
+	return struct {
+		client.ProvenAnswer
+		AppHash string `json:"app_hash"` // the application hash to which the proof leads
+	}{p, hex.EncodeToString(root[:])}, nil, err
+}
+
+// weighed is a contribution with its weight, which the record leaves out.
+type weighed struct {
+	app.Contribution
+	Weight *float64 `json:"weight"` // share of an equal part of Delta, from 0 to 1; null if the rule gives none
+}
+
+// pricedRound is the record of a closed round with its cost, which the record leaves out.
+type pricedRound struct {
+	app.Record
+	Contributions []weighed `json:"contributions"` // those of the record
+	// the largest spend after the round; null if unknown or without a guarantee
+	Epsilon *float64 `json:"epsilon"`
+
+	budget float64 // of the running epoch; 0 without a budget, or if the round is in another epoch
+}
+
+// weigh adds the weights to a record.
+func weigh(r app.Record) pricedRound {
+	p := pricedRound{Record: r, Contributions: []weighed{}}
+	for _, c := range r.Contributions {
+		p.Contributions = append(p.Contributions, weighed{c, query.WeightOf(&r, c)})
+	}
+	return p
+}
+
+// priced adds the weights to a record, and the spend from the event of the round's block.
+func priced(ctx context.Context, c *client.Client, r app.Record) (p pricedRound, err error) {
+	p = weigh(r)
+	if p.Epsilon, err = c.EpsilonAt(ctx, r.Height); err != nil || p.Epsilon == nil {
+		return p, err
+	}
+	status, err := c.Status(ctx)
+	if err != nil || status.Epoch != r.Epoch {
+		return p, err
+	}
+	running, err := c.Params(ctx)
+	p.budget = running.Privacy.Epsilon
+	return p, err
+}
+
+// cost describes what the round and the earlier rounds have cost.
+func (p pricedRound) cost() string {
+	switch {
+	case p.Epsilon == nil:
+		return "unknown: no DP guarantee, or the node has dropped the block's events"
+	case p.budget > 0:
+		return fmt.Sprintf("%s of %g", accountant.Text(*p.Epsilon), p.budget)
+	}
+	return accountant.Text(*p.Epsilon)
 }

@@ -1,4 +1,4 @@
-package inputs_test
+package model_test
 
 import (
 	"strings"
@@ -25,8 +25,8 @@ func pixels() params.Model {
 	return params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
 }
 
-// digits returns the beginning of MNIST's test set.
-func digits(t *testing.T, n int) mnist.Set {
+// imagesOf returns the beginning of MNIST's test set.
+func imagesOf(t *testing.T, n int) mnist.Set {
 	t.Helper()
 	data, err := mnist.Embedded()
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestTheCoreKnowsTheMap(t *testing.T) {
 
 // TestAPartHasTheRowsOfTheWhole: a part has the same rows as the whole set, from memory and computed alone.
 func TestAPartHasTheRowsOfTheWhole(t *testing.T) {
-	set, part := digits(t, 30), []int{17, 3, 29}
+	set, part := imagesOf(t, 30), []int{17, 3, 29}
 	for i := range set.Len() {
 		set.Groups = append(set.Groups, uint32(i/7))
 	}
@@ -66,7 +66,7 @@ func TestAPartHasTheRowsOfTheWhole(t *testing.T) {
 					require.Equal(t, all.Labels[k], some.Labels[i])
 				}
 				some.Labels[0]++ // changes a copy
-				require.Equal(t, digits(t, 30).Labels, set.Labels)
+				require.Equal(t, imagesOf(t, 30).Labels, set.Labels)
 			}
 		}
 	}
@@ -76,9 +76,9 @@ func TestAPartHasTheRowsOfTheWhole(t *testing.T) {
 func TestSetsBeyondTheMemory(t *testing.T) {
 	for range 2 {
 		for n := 1; n < 8; n++ {
-			f, err := inputs.Features(digits(t, n), nil, strokes(), inputs.Keep{})
+			f, err := inputs.Features(imagesOf(t, n), nil, strokes(), inputs.Keep{})
 			require.NoError(t, err)
-			want, err := features.Strokes(digits(t, n), nil)
+			want, err := features.Strokes(imagesOf(t, n), nil)
 			require.NoError(t, err)
 			require.Equal(t, want, f)
 		}
@@ -86,7 +86,7 @@ func TestSetsBeyondTheMemory(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	set := digits(t, 2)
+	set := imagesOf(t, 2)
 	foreign := strokes()
 	foreign.Features.Hash = strings.Repeat("ab", 32)
 	_, err := inputs.Features(set, nil, foreign, inputs.Keep{})
@@ -103,7 +103,7 @@ func TestRefuses(t *testing.T) {
 
 	few := pixels()
 	few.Classes = 9
-	_, err = inputs.Features(digits(t, 20), []int{0}, few, inputs.Keep{})
+	_, err = inputs.Features(imagesOf(t, 20), []int{0}, few, inputs.Keep{})
 	require.ErrorIs(t, err, inputs.ErrInputs)
 	require.ErrorContains(t, err, "have 10 classes, the chain's model wants 196 and 9")
 

@@ -1,4 +1,4 @@
-package evaluate_test
+package model_test
 
 import (
 	"testing"
