@@ -77,7 +77,9 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	}
 	r.each = o.Executed
 	if o.From != nil {
-		err = r.resume(ctx, o.From)
+		if err = r.take(o.From); err == nil {
+			err = r.skim(ctx, o.From)
+		}
 	}
 	if err == nil {
 		err = r.run(ctx, func(height uint64) {

@@ -174,19 +174,13 @@ var trainingQuestions = []question{
 			"budget, participations left", args: cobra.MaximumNArgs(1),
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
 			var all []query.Spend
+			var index uint32
 			var err error
 			if len(args) == 0 {
 				all, err = c.Privacy(ctx)
-			} else {
-				index, err := ParticipantIndex(args[0])
-				if err != nil {
-					return nil, nil, err
-				}
-				one, err := c.PrivacyOf(ctx, index)
-				if err != nil {
-					return nil, nil, err
-				}
-				all = []query.Spend{one}
+			} else if index, err = ParticipantIndex(args[0]); err == nil {
+				all = make([]query.Spend, 1)
+				all[0], err = c.PrivacyOf(ctx, index)
 			}
 			return all, func(w io.Writer) { PrivacyText(w, all) }, err
 		}},

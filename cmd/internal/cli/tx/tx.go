@@ -83,6 +83,22 @@ func transact(cmd *cobra.Command, o *signOptions, body func(ctx context.Context,
 	return cmd
 }
 
+// acting is transact for a transaction of the active participant with the sender's key.
+func acting(cmd *cobra.Command, o *signOptions, body func(ctx context.Context, s *sender, p app.Participant,
+	args []string) (tx.Body, error)) *cobra.Command {
+	return transact(cmd, o, func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
+		all, err := s.Participants(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p, err := keys.Holder(all, s.keyFile, s.own.Signing)
+		if err != nil {
+			return nil, err
+		}
+		return body(ctx, s, p, args)
+	})
+}
+
 // sender holds the participant that signs a transaction, and a client of the node that receives it.
 type sender struct {
 	*client.Client
@@ -153,15 +169,6 @@ func (s *sender) sign(ctx context.Context, body func(context.Context) (tx.Body, 
 		return nil, err
 	}
 	return s.own.Sign(ctx, chainID, b)
-}
-
-// self returns the active participant with the sender's key.
-func (s *sender) self(ctx context.Context) (app.Participant, error) {
-	all, err := s.Participants(ctx)
-	if err != nil {
-		return app.Participant{}, err
-	}
-	return keys.Holder(all, s.keyFile, s.own.Signing)
 }
 
 // Report is the outcome of a transaction.
