@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
@@ -168,36 +167,6 @@ func (s *State) checkContent(a *tx.Aggregate) error {
 	return s.checkRevealed(a.Included)
 }
 
-// mayLead returns ErrNotLeader if the participant with the given index may not sign an aggregate of
-// the given view (A2). With a ranking of k participants:
-//
-//   - in view v < k, the participant of rank v may sign;
-//   - in view k, every active participant with a reputation above 0 may sign;
-//   - in view k+1, the last one, every active participant may sign, because all participants with a
-//     reputation above 0 may be silent.
-//
-// If every active participant has reputation 0, every active participant may sign in every view.
-func (s *State) mayLead(index, view uint32) error {
-	p, ranking := s.participant(index), s.Progress.Ranking
-	switch {
-	case p == nil:
-		return fmt.Errorf("%w: participant %d is not active", ErrNotLeader, index)
-	case int(view) > len(ranking)+1:
-		return fmt.Errorf("%w: view %d, the last is %d", ErrNotLeader, view, len(ranking)+1)
-	case s.allZero() || int(view) > len(ranking):
-		return nil
-	case p.Reputation <= 0:
-		return fmt.Errorf("%w: participant %d has reputation 0", ErrNotLeader, index)
-	case int(view) < len(ranking) && ranking[view] != index:
-		return fmt.Errorf("%w: participant %d in view %d, its leader is %d", ErrNotLeader, index, view, ranking[view])
-	}
-	return nil
-}
-
-func (s *State) allZero() bool {
-	return !slices.ContainsFunc(s.Participants, func(p Participant) bool { return p.Active && p.Reputation > 0 })
-}
-
 // checkIncluded checks an aggregate's list (A4): the list must name at least N-f active
 // participants, in increasing order, each with a 32-byte hash.
 func (s *State) checkIncluded(included []tx.Included) error {
@@ -250,32 +219,6 @@ func (s *State) denominator(included int) int64 {
 		included = n
 	}
 	return s.rule.Denominator(n, s.F(), included)
-}
-
-// OpenView returns the highest view that may close the round at the given height (A3). View 0
-// begins at the first height at which the round can close even if f participants withhold their
-// gradients. If view 0 began earlier, f Byzantine proposers in a row could use up the view of an
-// honest leader.
-func (s *State) OpenView(height uint64) uint64 {
-	e := s.Params.Election
-	closes := s.Progress.Opened + e.QuorumBlocks
-	return (max(height, closes) - closes) / e.ViewBlocks
-}
-
-// mayCloseWith returns ErrTooFewIncluded if the open round may not close at the given height with
-// the gradients of the included participants (A5). With the gradients of all required participants
-// (isRequired) a round may close at once. If a required participant is missing, it may close only
-// after quorum_blocks heights.
-func (s *State) mayCloseWith(included []uint32, height uint64) error {
-	quorum := s.Progress.Opened + s.Params.Election.QuorumBlocks
-	if height >= quorum {
-		return nil
-	}
-	if missing := s.MissingRequired(included); missing > 0 {
-		return fmt.Errorf("%w: %d participants, %d more are awaited, and none only from height %d on; height is %d",
-			ErrTooFewIncluded, len(included), missing, quorum, height)
-	}
-	return nil
 }
 
 // sameGradient reports whether t is the gradient that an entry of the aggregate names.

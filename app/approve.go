@@ -9,17 +9,17 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// approveOp is an active participant's vote for a proposal.
+// approveOp is an active participant's approval of a proposal.
 type approveOp struct {
 	*tx.Approve
 	decodeJoin func() (*tx.Tx, error) // decodes the Join that the approval carries, if any
 }
 
-func (a approveOp) sender() sender { return voterSender(a.Participant, a.Proposal) }
+func (a approveOp) sender() sender { return approverSender(a.Participant, a.Proposal) }
 
-// check rejects a vote that was signed before one of its sender's votes was revoked (M9). It also
-// rejects (M5) a vote for an accepted proposal, a second vote of the same participant, and a vote
-// for a proposal that is not in the state. A vote that carries the Join of its proposal is an
+// check rejects an approval that was signed before one of its sender's approvals was revoked (M9). It
+// also rejects (M5) an approval of an accepted proposal, a second one of the same participant, and one
+// of a proposal that is not in the state. An approval that carries the Join of its proposal is an
 // exception to the last rule: apply adds that proposal.
 func (a approveOp) check(s *State) error {
 	if err := s.checkRevocations(a.Participant, a.Revocations); err != nil {
@@ -53,7 +53,7 @@ func (a approveOp) carriedJoin(s *State) (*tx.Tx, error) {
 	return t, s.checkOperation(t)
 }
 
-// apply counts the vote. If the vote carries a Join that is not in the state, apply first adds that
+// apply counts the approval. If it carries a Join that is not in the state, apply first adds that
 // Join as a proposal.
 func (a approveOp) apply(s *State, _ *tx.Tx) {
 	if len(a.Join) > 0 && s.proposal(a.Proposal) == nil {

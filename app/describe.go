@@ -28,7 +28,7 @@ func Describe(t *tx.Tx) (Description, error) {
 		return Description{}, err
 	}
 	d, from := op.describe(), op.sender()
-	d.Participant, d.Sent = from.index, from.auth == authMember || from.auth == authVote
+	d.Participant, d.Sent = from.index, from.auth == authMember || from.auth == authApproval
 	var common []Attribute
 	if d.Sent {
 		common = append(common, Attribute{"participant", number(from.index)})

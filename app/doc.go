@@ -35,7 +35,7 @@
 //	Aggregate   the leader's Delta over the gradients that it lists: closes the round (A1 to A8)
 //	Gradient    a noised vector on the grid, with its sender's VRF proof (G1 to G9)
 //	Join, Rotate, Remove, Restore       members and keys (M1 ...)
-//	Approve, Withdraw                   votes on a proposal
+//	Approve, Withdraw                   approvals of a proposal (M5, M9)
 //	StartEpoch, Upgrade                 the next training, the next state machine (P, U)
 //	Evidence                            two signed statements that contradict each other (E)
 //	Present                             its sender is back after a rest (O4)
@@ -53,6 +53,15 @@
 // moves the model (O1), reputations, ledgers and rests change (O2), the record is written (O3),
 // commitments and operations are applied (O4), the boundary enacts accepted proposals (O5), the
 // next leaders are ranked (O6), the phase may end (O7).
+//
+// # Where to look
+//
+//   - A gradient's way: [State.Admit] (CheckTx), [State.DraftAggregate] (its leader), [State.Assemble],
+//     [State.Execute]. Its fate is a [Contribution] of the [Record]; chainview.Verdict.Why explains it.
+//   - Lateness: liveness.go, with [State.Required], [State.RestEnds] and [State.MayPresent].
+//   - Election: election.go, with [State.OpenView].
+//   - An approval's way: approve.go counts it, and boundary.go enacts the proposal. A vote is a
+//     validator's: CometBFT has it, and asks abci.Application.ProcessProposal before.
 //
 // # Purity
 //

@@ -179,7 +179,7 @@ func TestObserver(t *testing.T) {
 				case 20:
 					others = []*tx.Tx{equivocation(1, 0, 19)}
 				case 100:
-					others = votes(restore(0, 1), 2, 3, 4)
+					others = approved(restore(0, 1), 2, 3, 4)
 				case 150:
 					others = []*tx.Tx{leave(0)}
 				case 170:
@@ -348,7 +348,7 @@ func TestRankingOfTheIncluded(t *testing.T) {
 	s = round(t, s).State
 	require.Equal(t, leader.NextSeed(seed, nil), s.Progress.Seed, "the seed moves on without a contender")
 	// A restore by approval is the way out.
-	s = round(t, s, votes(restore(0, 1), 2, 3)...).State
+	s = round(t, s, approved(restore(0, 1), 2, 3)...).State
 	require.Equal(t, []uint32{1}, s.Progress.Ranking)
 	require.EqualValues(t, 1, round(t, s).Record.Leader)
 }

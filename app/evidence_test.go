@@ -136,7 +136,7 @@ func TestEvidenceRules(t *testing.T) {
 	// Participant 4 has left; 1 is punished; 2 was punished, and is restored in round 3.
 	s := round(t, apptest.State(6), leave(4), equivocation(2, 0, 0), equivocation(1, 0, 0)).State
 	s = round(t, s).State
-	s = round(t, s, votes(restore(0, 2), 1, 3, 5)...).State
+	s = round(t, s, approved(restore(0, 2), 1, 3, 5)...).State
 	require.EqualValues(t, 3, s.Participants[2].SettledRound)
 	header := func(change func(*tx.GradientHeader)) []byte {
 		h := tx.GradientHeader{Epoch: 0, Round: 1, Participant: 3, PayloadHash: make([]byte, 32)}
@@ -307,7 +307,7 @@ func TestRestore(t *testing.T) {
 		require.NotContains(t, s.Progress.Ranking, uint32(2))
 		exactly(t, app.ErrProposal, s.Admit(restore(0, 1)))
 		x := restore(0, 2)
-		out := round(t, s, votes(x, 1, 3, 4)...)
+		out := round(t, s, approved(x, 1, 3, 4)...)
 		require.Equal(t, []app.Enactment{{Kind: tx.KindRestore, Participant: 2, Proposal: id(x)}}, out.Enacted)
 		s = out.State
 		require.EqualValues(t, 700_000, s.Participants[2].Reputation)
@@ -321,7 +321,7 @@ func TestRestore(t *testing.T) {
 	// A participant may propose its own restore; it still needs the approvals of others.
 	s = round(t, s, equivocation(2, 0, s.Progress.Round)).State
 	x := restore(2, 2)
-	s = step(t, s, votes(x, 0, 1)...).State
+	s = step(t, s, approved(x, 0, 1)...).State
 	require.False(t, s.Proposals[0].Accepted)
 	s = round(t, s, ring{}.approve(3, x)).State
 	require.EqualValues(t, 700_000, s.Participants[2].Reputation)
@@ -334,7 +334,7 @@ func TestNobodyIsImmune(t *testing.T) {
 	refused(t, s, app.ErrEvidence, equivocation(3, 0, 1<<62))
 	early := equivocation(3, 0, 1)
 	s = step(t, s, early).State
-	s = round(t, s, votes(restore(0, 3), 1, 2)...).State
+	s = round(t, s, approved(restore(0, 3), 1, 2)...).State
 	require.EqualValues(t, params.One, s.Participants[3].Reputation)
 	require.EqualValues(t, 1, s.Participants[3].SettledRound)
 	refused(t, s, app.ErrSettled, early)

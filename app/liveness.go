@@ -1,6 +1,10 @@
 package app
 
-import "github.com/spdl/spdl/app/tx"
+import (
+	"fmt"
+
+	"github.com/spdl/spdl/app/tx"
+)
 
 // Rounds wait for every participant that is not resting (A5). A participant for which a round waited
 // in vain has a strike, and rests: the next 2^strikes rounds do not wait for it. So in T rounds of
@@ -77,6 +81,22 @@ func (s *State) MissingRequired(present []uint32) int {
 	return n
 }
 
+// mayCloseWith returns ErrTooFewIncluded if the open round may not close at the given height with
+// the gradients of the included participants (A5). With the gradients of all required participants
+// (isRequired) a round may close at once. If a required participant is missing, it may close only
+// after quorum_blocks heights.
+func (s *State) mayCloseWith(included []uint32, height uint64) error {
+	quorum := s.Progress.Opened + s.Params.Election.QuorumBlocks
+	if height >= quorum {
+		return nil
+	}
+	if missing := s.MissingRequired(included); missing > 0 {
+		return fmt.Errorf("%w: %d participants, %d more are awaited, and none only from height %d on; height is %d",
+			ErrTooFewIncluded, len(included), missing, quorum, height)
+	}
+	return nil
+}
+
 // participantsOf returns the participants of an aggregate's entries, in their order.
 func participantsOf(included []tx.Included) []uint32 {
 	out := make([]uint32, len(included))
@@ -127,4 +147,33 @@ func (s *State) strikeUncommitted(next *State) {
 			s.strike(&next.Participants[i])
 		}
 	}
+}
+
+// presentOp says that a resting participant is back: the round after the open one waits for it. With
+// k strikes a participant may say so once in 2^k rounds. So a participant that is back for good is
+// in the next round, and one that is late again costs at most two waits for each strike.
+type presentOp struct{ *tx.Present }
+
+func (p presentOp) sender() sender { return memberSender(p.Participant, p.Nonce) }
+
+// check accepts every Present: whether it has an effect may change with the round that its block
+// closes.
+func (p presentOp) check(*State) error { return nil }
+
+// MayPresent reports whether a Present would let the round after the open one wait for the
+// participant.
+func (s *State) MayPresent(p *Participant) bool {
+	return p.Rests > s.history.size+1 && (p.Presented == 0 || s.history.size+1 >= p.Presented+1<<p.Strikes)
+}
+
+func (p presentOp) apply(s *State, _ *tx.Tx) {
+	who, at := &s.Participants[p.Participant], s.Progress
+	if p.Epoch == at.Epoch && p.Round >= max(at.Round, 1)-1 && s.MayPresent(who) {
+		who.Rests, who.Presented = s.history.size+1, s.history.size+1
+	}
+}
+
+func (p presentOp) describe() Description {
+	return Description{Summary: fmt.Sprintf("%d is back", p.Participant),
+		Attributes: []Attribute{{"round", number(p.Round)}}}
 }

@@ -133,7 +133,7 @@ func TestWorkerJoins(t *testing.T) {
 	s := apptest.State(4)
 	worker := joinAs(4, func(j *tx.Join) { j.ConsensusKey = nil })
 	another := joinAs(5, func(j *tx.Join) { j.ConsensusKey = nil })
-	out := round(t, s, append(votes(worker, 0, 1, 2), votes(another, 0, 1, 2)...)...)
+	out := round(t, s, append(approved(worker, 0, 1, 2), approved(another, 0, 1, 2)...)...)
 	require.Empty(t, out.Validators)
 	s = out.State
 	require.Equal(t, 6, s.Active())
@@ -154,7 +154,7 @@ func TestBlockBytesGrow(t *testing.T) {
 		{-1, 0, -1}} {
 		s, err := app.NewState(apptest.ChainID, 1, c.before, g)
 		require.NoError(t, err)
-		out, err := s.Execute(app.Block{Height: 1, Txs: append(apptest.Close(s, 1), votes(apptest.Join(4), 0, 1, 2)...)})
+		out, err := s.Execute(app.Block{Height: 1, Txs: append(apptest.Close(s, 1), approved(apptest.Join(4), 0, 1, 2)...)})
 		require.NoError(t, err)
 		require.Equal(t, c.want, out.BlockBytes)
 		require.Equal(t, c.after, out.State.Progress.BlockBytes)
@@ -175,7 +175,7 @@ func TestJoinRules(t *testing.T) {
 	s := round(t, apptest.State(5), leave(3), rotate(2, ring{}, 52, 52, 52)).State
 	r := ring{map[uint32]int{2: 52}, map[uint32]int{2: 52}}
 	waits := apptest.Join(70)
-	s = step(t, s, append(votes(waits), votes(apptest.Join(71), 0, 1, 4)...)...).State
+	s = step(t, s, append(approved(waits), approved(apptest.Join(71), 0, 1, 4)...)...).State
 	s = step(t, s, rotate(1, ring{}, 61, 61, 61)).State
 	require.Equal(t, []bool{false, true, true}, []bool{s.Proposals[0].Accepted, s.Proposals[1].Accepted,
 		s.Proposals[2].Accepted})
@@ -342,7 +342,7 @@ func TestLeave(t *testing.T) {
 	}
 	// A new member replaces the one that left: it has a new index, and N = 4 and f = 1 again.
 	by := active(s)
-	s = round(t, s, votes(apptest.Join(4), by...)...).State
+	s = round(t, s, approved(apptest.Join(4), by...)...).State
 	require.Equal(t, 1, s.F())
 	require.Equal(t, 4, s.Active())
 	require.EqualValues(t, 4, s.Participants[4].Index)
@@ -367,7 +367,7 @@ func TestLeavesWaiting(t *testing.T) {
 	require.Equal(t, []uint32{2, 3, 4}, active(s))
 	round(t, s)
 
-	// Accepted removals count as departures that wait; removals that wait for votes do not.
+	// Accepted removals count as departures that wait; removals that wait for approvals do not.
 	x := remove(0, 3)
 	s = step(t, apptest.State(4), x, ring{}.approve(1, x)).State
 	require.NoError(t, s.Admit(leave(2)))
@@ -398,7 +398,7 @@ func TestLastValidator(t *testing.T) {
 	// Both of two validators leave in one round: both removals are accepted, and the second is not
 	// enacted.
 	a, b := remove(2, 0), remove(3, 1)
-	out := round(t, s, slices.Concat([]*tx.Tx{a, b}, votes(a, 1, 3, 4, 5)[1:], votes(b, 0, 2, 4, 5)[1:])...)
+	out := round(t, s, slices.Concat([]*tx.Tx{a, b}, approved(a, 1, 3, 4, 5)[1:], approved(b, 0, 2, 4, 5)[1:])...)
 	require.NoError(t, out.Enacted[0].Refused)
 	exactly(t, app.ErrInfeasible, out.Enacted[1].Refused)
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(0)}}, out.Validators)
@@ -408,7 +408,7 @@ func TestLastValidator(t *testing.T) {
 	refused(t, s, app.ErrInfeasible, remove(2, 1))
 	require.NoError(t, s.Admit(leave(2)))
 	// The last validator may replace its key, and may leave once there is another one.
-	out = round(t, s, append(votes(apptest.Join(6), 1, 2, 3, 4), rotate(1, ring{}, 0, 0, 51))...)
+	out = round(t, s, append(approved(apptest.Join(6), 1, 2, 3, 4), rotate(1, ring{}, 0, 0, 51))...)
 	require.ElementsMatch(t, []app.ValidatorUpdate{
 		{ConsensusKey: apptest.ConsensusKey(1)}, {ConsensusKey: apptest.ConsensusKey(51), Power: 10},
 		{ConsensusKey: apptest.ConsensusKey(6), Power: 10},
@@ -424,7 +424,7 @@ func TestConsensusKeyHandedOn(t *testing.T) {
 	heir := joinAs(5, func(j *tx.Join) { j.ConsensusKey = apptest.ConsensusKey(4) })
 	refused(t, s, app.ErrKeyTaken, heir) // the key is taken until its holder has left
 	s = round(t, s).State
-	out := round(t, s, votes(heir, 0, 1, 2)...)
+	out := round(t, s, approved(heir, 0, 1, 2)...)
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(4), Power: 10}}, out.Validators)
 }
 
@@ -432,7 +432,7 @@ func TestConsensusKeyHandedOn(t *testing.T) {
 func TestRemove(t *testing.T) {
 	s := apptest.State(5)
 	x := remove(0, 3)
-	out := round(t, s, votes(x, 1, 2, 4)...)
+	out := round(t, s, approved(x, 1, 2, 4)...)
 	require.Equal(t, []app.Enactment{{Kind: tx.KindRemove, Participant: 3, Proposal: id(x)}}, out.Enacted)
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(3)}}, out.Validators)
 	require.Equal(t, []uint32{0, 1, 2, 4}, active(out.State))
@@ -563,8 +563,8 @@ func TestRotateRules(t *testing.T) {
 	// accepted.
 	s := round(t, apptest.State(6), leave(4), rotate(2, ring{}, 52, 52, 52)).State
 	r := ring{map[uint32]int{2: 52}, map[uint32]int{2: 52}}
-	s = step(t, s, append(votes(apptest.Join(70)), votes(apptest.Join(71), 0, 1, 3, 5)...)...).State
-	s = step(t, s, append(votes(apptest.Join(72), 5), rotate(1, ring{}, 61, 61, 61))...).State
+	s = step(t, s, append(approved(apptest.Join(70)), approved(apptest.Join(71), 0, 1, 3, 5)...)...).State
+	s = step(t, s, append(approved(apptest.Join(72), 5), rotate(1, ring{}, 61, 61, 61))...).State
 	for _, c := range []struct {
 		name string
 		want error

@@ -35,7 +35,7 @@ func TestDoubleVoteIsAnOffence(t *testing.T) {
 	require.Equal(t, out.Offences, s.Offences)
 	again := proven(t, s, nil, voted(3, 2))
 	require.Equal(t, s.Hash(), again.State.Hash(), "a flood changes nothing more")
-	s = round(t, s, votes(restore(0, 3), 1, 2)...).State
+	s = round(t, s, approved(restore(0, 3), 1, 2)...).State
 	require.Empty(t, proven(t, s, nil, voted(3, s.Height)).Offences, "settled")
 	require.Len(t, proven(t, s, nil, voted(3, s.Height+1)).Offences, 1)
 }

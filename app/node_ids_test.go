@@ -35,14 +35,14 @@ func TestNodeIDs(t *testing.T) {
 	worker := joinAs(4, func(j *tx.Join) { j.ConsensusKey, j.ConsensusProof = nil, nil })
 	require.NoError(t, s.Admit(apptest.Join(9)), "an open chain takes a validator without node ids")
 
-	s = round(t, s, append([]*tx.Tx{rename(3, nodeID(3))}, votes(worker, 0, 1, 2)...)...).State
+	s = round(t, s, append([]*tx.Tx{rename(3, nodeID(3))}, approved(worker, 0, 1, 2)...)...).State
 	ids, only = app.Nodes(s.Participants, s.Height)
 	require.True(t, only, "a worker alone has no node to name")
 	require.ElementsMatch(t, []string{nodeID(0), nodeID(1), nodeID(2), nodeID(3), nodeID(10), nodeID(11), nodeID(12)}, ids)
 
 	refused(t, s, app.ErrInfeasible, apptest.Join(5))
 	refused(t, s, app.ErrIdentity, apptest.Sign(0, &tx.Rotate{Participant: 0, Nonce: tick()}))
-	s = round(t, s, append(votes(joinAs(5, func(j *tx.Join) { j.NodeIds = []string{nodeID(5)} }), 0, 1, 2, 3),
+	s = round(t, s, append(approved(joinAs(5, func(j *tx.Join) { j.NodeIds = []string{nodeID(5)} }), 0, 1, 2, 3),
 		rename(0, nodeID(20)))...).State
 	require.Equal(t, []string{nodeID(20)}, s.Participants[0].NodeIds, "all those before are replaced")
 	require.Equal(t, []string{nodeID(5)}, s.Participants[5].NodeIds)

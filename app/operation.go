@@ -15,7 +15,7 @@ const (
 	maxJoins      = 2
 )
 
-// operation is a transaction other than a gradient, a commitment or an aggregate: for example a vote
+// operation is a transaction other than a gradient, a commitment or an aggregate: for example an approval
 // or evidence. Each kind of operation has one type, in a file of its own, and one entry in the map
 // operations. checkOperation has the rules that hold for all kinds: the authentication of the
 // sender, and the nonce.
@@ -97,7 +97,7 @@ type authMethod int
 const (
 	authNone     authMethod = iota // the operation declares no sender, and is rejected
 	authMember                     // signed by an active participant, with a nonce that prevents a replay
-	authVote                       // signed by an active participant, with its revocations in place of a nonce
+	authApproval                   // signed by an active participant, with its revocations in place of a nonce
 	authOutsider                   // signed with the key that the operation registers: check must reject a replay
 	authProof                      // not signed: the operation carries a proof, which check verifies
 )
@@ -124,8 +124,8 @@ func memberAbout(subject, index uint32, nonce uint64) sender {
 	return sender{auth: authMember, index: index, nonce: nonce, subject: strconv.FormatUint(uint64(subject), 10)}
 }
 
-func voterSender(index uint32, proposal []byte) sender {
-	return sender{auth: authVote, index: index, subject: string(proposal)}
+func approverSender(index uint32, proposal []byte) sender {
+	return sender{auth: authApproval, index: index, subject: string(proposal)}
 }
 
 func outsiderSender(key ed25519.PublicKey) sender {
@@ -161,7 +161,7 @@ func (s *State) checkOperation(t *tx.Tx) error {
 // (M4), and that its nonce is new (M8).
 func (s *State) checkSender(t *tx.Tx, from sender) error {
 	switch from.auth {
-	case authMember, authVote:
+	case authMember, authApproval:
 		p := s.participant(from.index)
 		if p == nil {
 			return fmt.Errorf("%w: participant %d, %d are registered", ErrSender, from.index, len(s.Participants))

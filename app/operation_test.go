@@ -66,12 +66,12 @@ func TestOperationsFailClosed(t *testing.T) {
 	require.ErrorIs(t, toy{memberSender(0, 0)}.admit(s, x), ErrNonce, "no nonce")
 	require.ErrorIs(t, toy{proofAgainst(0)}.admit(s, x), ErrSender, "a signature that nobody would verify")
 	require.ErrorIs(t, toy{outsiderSender(nil)}.admit(s, x), ErrIdentity, "no key")
-	require.ErrorIs(t, toy{voterSender(1, nil)}.admit(s, x), ErrSender, "nobody's vote")
+	require.ErrorIs(t, toy{approverSender(1, nil)}.admit(s, x), ErrSender, "nobody's approval")
 	delete(operations, tx.KindRemove)
 	require.ErrorIs(t, s.checkOperation(x), ErrOrder, "not in the table")
 
 	require.NoError(t, toy{memberSender(0, 1)}.admit(s, x))
 	s.applyOperation(x)
 	require.ErrorIs(t, toy{memberSender(0, 1)}.admit(s, x), ErrNonce, "the nonce was recorded")
-	require.ErrorIs(t, toy{voterSender(0, nil)}.admit(s, x), ErrProposal, "it waits already")
+	require.ErrorIs(t, toy{approverSender(0, nil)}.admit(s, x), ErrProposal, "it waits already")
 }

@@ -400,11 +400,11 @@ func size(txs []*tx.Tx) (total int64) {
 // pool admits. A rejection changes no state.
 func FuzzExecuteOthers(f *testing.F) {
 	open := round(f, apptest.State(4, mean), equivocation(3, 0, 0)).State
-	open = step(f, open, votes(apptest.Join(5), 0)...).State
+	open = step(f, open, approved(apptest.Join(5), 0)...).State
 	finished := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 1 })
 	finished = round(f, finished, equivocation(3, 0, 0)).State
 	removal, joining := remove(0, 3), apptest.Join(5)
-	finished = step(f, finished, votes(removal, 1)...).State
+	finished = step(f, finished, approved(removal, 1)...).State
 	worlds := []*app.State{open, finished}
 	rounds, before := [][]*tx.Tx{nil, nil}, [][]byte{open.Encode(), finished.Encode()}
 	opened, txs := ring{}.ripe(f, open)

@@ -172,8 +172,8 @@ func (r ring) refused(t require.TestingT, s *app.State, want error, x *tx.Tx) {
 
 func refused(t require.TestingT, s *app.State, want error, x *tx.Tx) { ring{}.refused(t, s, want, x) }
 
-// votes returns a proposal with the approvals of participants.
-func votes(proposal *tx.Tx, by ...uint32) []*tx.Tx {
+// approved returns a proposal with the approvals of participants.
+func approved(proposal *tx.Tx, by ...uint32) []*tx.Tx {
 	txs := []*tx.Tx{proposal}
 	for _, index := range by {
 		txs = append(txs, ring{}.approve(index, proposal))
@@ -266,9 +266,9 @@ func TestOneAlone(t *testing.T) {
 func TestApprovalsOfTheActive(t *testing.T) {
 	s := apptest.State(7, mean)
 	join := apptest.Join(7)
-	s = step(t, s, votes(join, 0, 1, 2, 3)...).State // 4 of 7 approve
-	s = round(t, s, leave(3)).State                  // 3 of 6 are left
-	s = step(t, s, ring{}.approve(4, join)).State    // 4 of 6 are too few: 12 is not above 12
+	s = step(t, s, approved(join, 0, 1, 2, 3)...).State // 4 of 7 approve
+	s = round(t, s, leave(3)).State                     // 3 of 6 are left
+	s = step(t, s, ring{}.approve(4, join)).State       // 4 of 6 are too few: 12 is not above 12
 	require.False(t, s.Proposals[0].Accepted)
 	enough := step(t, s, ring{}.approve(5, join)).State // 5 of 6 suffice
 	require.True(t, enough.Proposals[0].Accepted)
@@ -284,7 +284,7 @@ func TestApprovalsOfTheActive(t *testing.T) {
 	require.Equal(t, []app.Enactment{{Kind: tx.KindJoin, Participant: 7, Proposal: id(join)}}, out.Enacted)
 	require.Equal(t, 6, out.State.Active())
 	// A proposal whose approvers have all left has no approval that counts, with N above 0.
-	s = step(t, apptest.State(4, mean), votes(apptest.Join(9), 3)...).State
+	s = step(t, apptest.State(4, mean), approved(apptest.Join(9), 3)...).State
 	s = round(t, s, leave(3)).State
 	require.Empty(t, round(t, s).Enacted)
 }
@@ -294,7 +294,7 @@ func TestProposalRules(t *testing.T) {
 	s := apptest.State(5)
 	join, other, rotation := apptest.Join(5), remove(1, 4), rotate(3, ring{}, 53, 0, 0)
 	removals := []*tx.Tx{remove(0, 4), remove(0, 3), remove(0, 4)} // two with the same meaning, which differ in the nonce
-	s = step(t, s, append(votes(join, 0, 1, 2, 3), append(removals, other, rotation)...)...).State
+	s = step(t, s, append(approved(join, 0, 1, 2, 3), append(removals, other, rotation)...)...).State
 	epoch := ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, true, true))
 	s = step(t, s, epoch).State
 	require.Len(t, s.Proposals, 7)
@@ -375,7 +375,7 @@ func TestKindsOfOneContent(t *testing.T) {
 // rotation to keys that were given up.
 func TestReplay(t *testing.T) {
 	s := round(t, apptest.State(4), equivocation(3, 0, 0)).State
-	old := votes(restore(0, 3), 1, 2)
+	old := approved(restore(0, 3), 1, 2)
 	s = round(t, s, old...).State
 	require.EqualValues(t, params.One, s.Participants[3].Reputation)
 	s = round(t, s, equivocation(3, 0, s.Progress.Round)).State
@@ -403,7 +403,7 @@ func TestReplay(t *testing.T) {
 func TestEviction(t *testing.T) {
 	s := apptest.State(4)
 	wanted := apptest.Join(100)
-	s = step(t, s, votes(wanted, 0)...).State
+	s = step(t, s, approved(wanted, 0)...).State
 	var joins []*tx.Tx
 	for i := range 70 {
 		joins = append(joins, apptest.Join(101+i))
@@ -494,7 +494,7 @@ func TestStalled(t *testing.T) {
 	s := apptest.State(7, func(p *params.Params) { p.Rule.Byzantine = 1 })
 	var txs []*tx.Tx
 	for _, dead := range []uint32{5, 6} {
-		txs = append(txs, votes(remove(0, dead), 1, 2, 3, 4)...)
+		txs = append(txs, approved(remove(0, dead), 1, 2, 3, 4)...)
 	}
 	s = step(t, s, txs...).State
 	e := s.Params.Election
@@ -534,7 +534,7 @@ func TestStalled(t *testing.T) {
 	require.Len(t, s.Proposals, 2)
 	// An epoch also begins in a round that cannot close.
 	x := another(s, true, true, func(p *params.Params) { p.Training.Momentum = 0.5 })
-	out := step(t, s, votes(x, 1, 2, 3, 4)...)
+	out := step(t, s, approved(x, 1, 2, 3, 4)...)
 	require.Len(t, out.Enacted, 1)
 	require.EqualValues(t, 1, out.State.Progress.Epoch)
 	require.Equal(t, out.State.Height+1, out.State.Progress.Opened)
@@ -560,41 +560,41 @@ func TestBoundary(t *testing.T) {
 	}{
 		"two removals, one too many, M6": {4, func(*app.State) []*tx.Tx {
 			a, b := remove(0, 3), remove(1, 2)
-			return slices.Concat([]*tx.Tx{a, b}, votes(a, 1, 2)[1:], votes(b, 0, 3)[1:])
+			return slices.Concat([]*tx.Tx{a, b}, approved(a, 1, 2)[1:], approved(b, 0, 3)[1:])
 		}, []error{nil, app.ErrInfeasible}, 3},
 		"a removal accepted after a departure, one too many, M6": {4, func(*app.State) []*tx.Tx {
 			a := remove(0, 3)
-			return slices.Concat([]*tx.Tx{a, leave(2)}, votes(a, 1, 2)[1:])
+			return slices.Concat([]*tx.Tx{a, leave(2)}, approved(a, 1, 2)[1:])
 		}, []error{nil, app.ErrInfeasible}, 3},
 		"a rotation to the key of a join that came before, M2": {4, func(*app.State) []*tx.Tx {
 			j := apptest.Join(4)
-			return slices.Concat([]*tx.Tx{j, rotate(3, ring{}, 0, 0, 4)}, votes(j, 0, 1, 2)[1:])
+			return slices.Concat([]*tx.Tx{j, rotate(3, ring{}, 0, 0, 4)}, approved(j, 0, 1, 2)[1:])
 		}, []error{nil, app.ErrKeyTaken}, 5},
 		"a join for the key of a rotation that came before, M2": {4, func(*app.State) []*tx.Tx {
 			a, b := apptest.Join(4), joinAs(5, func(j *tx.Join) { j.ConsensusKey = apptest.ConsensusKey(4) })
-			return slices.Concat([]*tx.Tx{a, b, rotate(3, ring{}, 0, 0, 50)}, votes(b, 0, 1, 2)[1:], votes(a, 0, 1, 2)[1:])
+			return slices.Concat([]*tx.Tx{a, b, rotate(3, ring{}, 0, 0, 50)}, approved(b, 0, 1, 2)[1:], approved(a, 0, 1, 2)[1:])
 		}, []error{nil, app.ErrKeyTaken, nil}, 5},
 		"one removed twice, M3": {5, func(*app.State) []*tx.Tx {
 			a, b := remove(0, 3), remove(1, 3)
-			return slices.Concat([]*tx.Tx{a, b}, votes(a, 1, 2, 4)[1:], votes(b, 0, 2, 4)[1:])
+			return slices.Concat([]*tx.Tx{a, b}, approved(a, 1, 2, 4)[1:], approved(b, 0, 2, 4)[1:])
 		}, []error{nil, app.ErrSender}, 4},
 		"a rotation of who is removed, M3": {5, func(*app.State) []*tx.Tx {
-			return append(votes(remove(0, 3), 1, 2, 4), rotate(3, ring{}, 53, 0, 0))
+			return append(approved(remove(0, 3), 1, 2, 4), rotate(3, ring{}, 53, 0, 0))
 		}, []error{nil, app.ErrSender}, 4},
 		"two epochs, P1": {4, func(s *app.State) []*tx.Tx {
-			return append(votes(epoch(0, s, true), 1, 2), votes(epoch(1, s, true), 0, 2)...)
+			return append(approved(epoch(0, s, true), 1, 2), approved(epoch(1, s, true), 0, 2)...)
 		}, []error{nil, app.ErrEpoch}, 4},
 		"an epoch for who has left, P2": {4, func(s *app.State) []*tx.Tx {
-			return append([]*tx.Tx{leave(3)}, votes(tall(0, s), 1, 2)...)
+			return append([]*tx.Tx{leave(3)}, approved(tall(0, s), 1, 2)...)
 		}, []error{nil, app.ErrEpochParams}, 3},
 		"restored twice, M5": {4, func(*app.State) []*tx.Tx {
-			return slices.Concat([]*tx.Tx{equivocation(3, 0, 0)}, votes(restore(0, 3), 1, 2), votes(restore(1, 3), 0, 2))
+			return slices.Concat([]*tx.Tx{equivocation(3, 0, 0)}, approved(restore(0, 3), 1, 2), approved(restore(1, 3), 0, 2))
 		}, []error{nil, app.ErrProposal}, 4},
 		"restored and gone, M3": {4, func(*app.State) []*tx.Tx {
-			return slices.Concat([]*tx.Tx{equivocation(3, 0, 0), leave(3)}, votes(restore(0, 3), 1, 2))
+			return slices.Concat([]*tx.Tx{equivocation(3, 0, 0), leave(3)}, approved(restore(0, 3), 1, 2))
 		}, []error{nil, app.ErrSender}, 3},
 		"a departure makes room": {5, func(*app.State) []*tx.Tx {
-			return append(append(votes(remove(0, 4), 1, 2, 3), leave(3)), votes(apptest.Join(5), 0, 1, 2, 3)...)
+			return append(append(approved(remove(0, 4), 1, 2, 3), leave(3)), approved(apptest.Join(5), 0, 1, 2, 3)...)
 		}, []error{nil, nil, nil}, 4},
 	} {
 		s := apptest.State(c.n)
@@ -618,7 +618,7 @@ func TestBoundary(t *testing.T) {
 func TestOneConsensusKey(t *testing.T) {
 	a := joinAs(4, func(j *tx.Join) { j.ConsensusKey = apptest.ConsensusKey(77) })
 	b := joinAs(5, func(j *tx.Join) { j.ConsensusKey = apptest.ConsensusKey(77) })
-	out := round(t, apptest.State(4), slices.Concat([]*tx.Tx{a, b}, votes(a, 0, 1, 2)[1:], votes(b, 0, 1, 2)[1:])...)
+	out := round(t, apptest.State(4), slices.Concat([]*tx.Tx{a, b}, approved(a, 0, 1, 2)[1:], approved(b, 0, 1, 2)[1:])...)
 	require.Len(t, out.Enacted, 2)
 	require.Equal(t, app.Enactment{Kind: tx.KindJoin, Participant: 4, Proposal: id(a)}, out.Enacted[0],
 		"in the order in which they came")
@@ -647,9 +647,9 @@ func TestStale(t *testing.T) {
 	s = round(t, s, leave(4)).State
 	require.Len(t, s.Proposals, 4, "who has left needs not be removed, and what it proposed has gone with it")
 	require.Equal(t, id(kept[2]), ids(s)[2])
-	s = round(t, s, votes(restore(0, 5), 1, 2, 3)...).State
+	s = round(t, s, approved(restore(0, 5), 1, 2, 3)...).State
 	require.Len(t, s.Proposals, 3, "who is restored needs it not twice")
-	s = round(t, s, votes(ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, true, true)), 1, 2, 3)...).State
+	s = round(t, s, approved(ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, true, true)), 1, 2, 3)...).State
 	require.Equal(t, [][]byte{id(kept[0]), id(kept[1])}, ids(s), "the epoch has begun")
 	require.Equal(t, uint64(1), s.Progress.Epoch)
 }

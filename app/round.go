@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"slices"
 
-	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
@@ -86,49 +85,4 @@ func reputationAfter(r params.Reputation, reputation int64, isOpposed bool) int6
 		return max(0, reputation-r.Penalty)
 	}
 	return min(params.One, reputation+r.Reward)
-}
-
-// These constants limit the penalty of a leader that failed.
-const (
-	// minByFailing is the lowest reputation, in parts per million, to which this penalty can reduce
-	// a leader. A leader at or below minByFailing loses no more, because it may only have been
-	// disconnected.
-	minByFailing = params.One / 10
-	maxPause     = 10 // a leader that failed pauses for at most 2^maxPause rounds
-)
-
-// penaliseLeader penalises a leader that let its view pass, or left out a gradient that was there in
-// time. Such a leader loses some of its reputation, never all, and does not contend for 2^k rounds,
-// where k is the number of such faults in the epoch, at most maxPause. So a leader costs about
-// log2(T) views in T rounds, until k reaches maxPause. s is the state before the round.
-func (s *State) penaliseLeader(p *Participant) {
-	if s.Params.Reputation.PassedOver == 0 {
-		return
-	}
-	if p.Reputation > minByFailing {
-		p.Reputation = max(minByFailing, p.Reputation-s.Params.Reputation.PassedOver)
-	}
-	p.PassedOver = min(p.PassedOver+1, maxPause)
-	p.Contends = max(p.Contends, s.history.size+1+1<<p.PassedOver)
-}
-
-// elect derives the next seed from the contenders' VRF outputs. It ignores a contender that is no
-// longer active, has reputation 0, or may not contend yet (Participant.Contends). At the end of a
-// term elect also ranks the other contenders. If two of them tie for the lead, the old ranking
-// remains, and elect ranks again after the next round. A participant without a gradient in the round
-// has no VRF output, and so no rank.
-func (s *State) elect(contenders []leader.Contender) {
-	contenders = slices.DeleteFunc(slices.Clone(contenders), func(c leader.Contender) bool {
-		p := s.participant(c.Participant)
-		return p == nil || p.Reputation == 0 || p.Contends > s.history.size
-	})
-	s.Progress.Seed = leader.NextSeed(s.Progress.Seed, contenders)
-	if !s.Progress.Tied && s.Progress.Round%s.Params.Election.Term != 0 {
-		return
-	}
-	ranking, tie := leader.Rank(contenders)
-	s.Progress.Tied = tie
-	if !tie {
-		s.Progress.Ranking = ranking
-	}
 }

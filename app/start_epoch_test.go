@@ -25,7 +25,7 @@ func another(s *app.State, keep, now bool, change func(*params.Params)) *tx.Tx {
 func same(*params.Params) {}
 
 // agreed returns a proposal with enough approvals for N = 4.
-func agreed(proposal *tx.Tx) []*tx.Tx { return votes(proposal, 1, 2) }
+func agreed(proposal *tx.Tx) []*tx.Tx { return approved(proposal, 1, 2) }
 
 // TestEpochNow: with now the running epoch is recorded, the parameters are replaced and round 0
 // opens, here with the kept model. Participants, reputations, the seed and the ranking carry over.
@@ -88,7 +88,7 @@ func TestEpochAtTheEnd(t *testing.T) {
 		s = round(t, s).State
 	}
 	// A member that joins before then counts when the epoch begins.
-	out := round(t, s, votes(apptest.Join(4), 0, 1, 2)...)
+	out := round(t, s, approved(apptest.Join(4), 0, 1, 2)...)
 	require.Equal(t, []tx.Kind{tx.KindStartEpoch, tx.KindJoin}, []tx.Kind{out.Enacted[0].Kind, out.Enacted[1].Kind})
 	require.NoError(t, out.Enacted[0].Refused)
 	require.EqualValues(t, 1, out.State.Progress.Epoch)
@@ -136,7 +136,7 @@ func TestEpochsOn(t *testing.T) {
 		require.Equal(t, uint64(2), s.Progress.Round)
 	}
 	// Other proposals are enacted, too.
-	out := step(t, s, votes(apptest.Join(4), 0, 1, 2)...)
+	out := step(t, s, approved(apptest.Join(4), 0, 1, 2)...)
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(4), Power: 10}}, out.Validators)
 	require.EqualValues(t, 2, out.State.Participants[4].Joined)
 	out = step(t, out.State, leave(0), rotate(1, ring{}, 51, 51, 51))
@@ -413,7 +413,7 @@ func TestEpochBeginsWhereADepartureEndsTraining(t *testing.T) {
 	next := s.Params
 	next.Rule.Byzantine = 0 // for the three that remain
 	x := ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, next, true, false))
-	s = step(t, s, votes(x, 0, 2)...).State
+	s = step(t, s, approved(x, 0, 2)...).State
 	require.True(t, s.Proposals[0].Accepted)
 	s = step(t, s, leave(0)).State
 	for range 200 { // many more empty blocks than a stall takes

@@ -8,12 +8,14 @@ package app
 import (
 	encoding_binary "encoding/binary"
 	fmt "fmt"
-	_ "github.com/cosmos/gogoproto/gogoproto"
-	proto "github.com/cosmos/gogoproto/proto"
-	params "github.com/spdl/spdl/app/params"
 	io "io"
 	math "math"
 	math_bits "math/bits"
+
+	_ "github.com/cosmos/gogoproto/gogoproto"
+	proto "github.com/cosmos/gogoproto/proto"
+
+	params "github.com/spdl/spdl/app/params"
 )
 
 // Reference imports to suppress errors if they are not otherwise used.

@@ -31,9 +31,9 @@ func (d Discard) Cause() string {
 // withdrawOp takes back its sender's approval of a proposal.
 type withdrawOp struct{ *tx.Withdraw }
 
-func (w withdrawOp) sender() sender { return voterSender(w.Participant, w.Proposal) }
+func (w withdrawOp) sender() sender { return approverSender(w.Participant, w.Proposal) }
 
-// check rejects a withdrawal that was signed before one of its sender's votes was revoked (M9). It
+// check rejects a withdrawal that was signed before one of its sender's approvals was revoked (M9). It
 // also rejects (M5) a withdrawal from a proposal that is not in the state, is accepted, or does not
 // have the sender's approval.
 func (w withdrawOp) check(s *State) error {
@@ -76,9 +76,9 @@ func (w withdrawOp) describe() Description {
 	}
 }
 
-// checkRevocations returns ErrRevoked if revocations, the number in a vote, is not the number in
-// the state of the voter's revocations. The number in the state rises when an approval is taken
-// back, so nobody can send the old vote again. The participant with the given index must be active.
+// checkRevocations returns ErrRevoked if revocations, the number in an approval, is not the number in
+// the state of its sender's revocations. The number in the state rises when an approval is taken
+// back, so nobody can send the old one again. The participant with the given index must be active.
 func (s *State) checkRevocations(index uint32, revocations uint64) error {
 	if have := s.Participants[index].Revocations; revocations != have {
 		return fmt.Errorf("%w: %d, participant %d has %d at height %d: sign again", ErrRevoked, revocations, index, have,

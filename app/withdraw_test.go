@@ -35,7 +35,7 @@ func at(t *testing.T, s *app.State, height uint64) *app.State {
 func TestWithdraw(t *testing.T) {
 	s := apptest.State(5, mean)
 	x := remove(0, 4)
-	s = step(t, s, votes(x, 1, 2)...).State
+	s = step(t, s, approved(x, 1, 2)...).State
 	out := step(t, s, withdraw(1, x, 0))
 	require.Empty(t, out.Discarded)
 	require.NotEqual(t, s.Hash(), out.State.Hash())
@@ -62,7 +62,7 @@ func TestWithdraw(t *testing.T) {
 func TestWithdrawRules(t *testing.T) {
 	s := apptest.State(4, mean)
 	x, accepted, join := remove(0, 3), remove(1, 3), apptest.Join(4)
-	s = step(t, s, append(append(votes(x, 1), votes(accepted, 2, 3)...), join)...).State
+	s = step(t, s, append(append(approved(x, 1), approved(accepted, 2, 3)...), join)...).State
 	rotation := rotate(2, ring{}, 52, 0, 0)
 	s = step(t, s, rotation).State
 	for name, w := range map[string]*tx.Tx{
@@ -89,7 +89,7 @@ func TestWithdrawRules(t *testing.T) {
 func TestWithdrawnIsNotReplayed(t *testing.T) {
 	s := apptest.State(4, mean)
 	x, join := remove(0, 3), apptest.Join(4)
-	s = step(t, s, append(votes(x, 1), bring(2, join))...).State
+	s = step(t, s, append(approved(x, 1), bring(2, join))...).State
 	s = step(t, s, withdraw(1, x, 0)).State
 	refused(t, s, app.ErrRevoked, ring{}.approve(1, x))
 	s = step(t, s, approveAgain(1, x, 1)).State
@@ -110,7 +110,7 @@ func TestWithdrawnIsNotReplayed(t *testing.T) {
 func TestWithdrawAtTheThreshold(t *testing.T) {
 	s := apptest.State(4, mean)
 	x := remove(0, 3)
-	s = step(t, s, votes(x, 1)...).State
+	s = step(t, s, approved(x, 1)...).State
 	third, back := ring{}.approve(2, x), withdraw(1, x, 0)
 	_, err := s.Execute(app.Block{Height: s.Height + 1, Txs: []*tx.Tx{third, back}})
 	exactly(t, app.ErrProposal, err)
@@ -126,7 +126,7 @@ func TestWithdrawAtTheThreshold(t *testing.T) {
 func TestWithdrawBesideTheLeft(t *testing.T) {
 	s := apptest.State(5, mean)
 	x := apptest.Join(5)
-	s = step(t, s, votes(x, 4, 0)...).State
+	s = step(t, s, approved(x, 4, 0)...).State
 	s = round(t, s, leave(4)).State
 	require.Len(t, s.Proposals, 1)
 	require.Len(t, step(t, s, withdraw(0, x, 0)).Discarded, 1)
@@ -152,7 +152,7 @@ func TestWithdrawBounds(t *testing.T) {
 	}
 	// A proposal that more than f participants approve stays after a withdrawal.
 	x := remove(0, 6)
-	s = step(t, s, append(votes(x, 2, 3), approveAgain(1, x, s.Participants[1].Revocations))...).State
+	s = step(t, s, append(approved(x, 2, 3), approveAgain(1, x, s.Participants[1].Revocations))...).State
 	require.Empty(t, step(t, s, withdraw(0, x, 12)).Discarded)
 }
 
@@ -161,7 +161,7 @@ func TestWithdrawBounds(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	s := apptest.State(4, mean)
 	join, x := apptest.Join(4), remove(0, 3)
-	s = step(t, s, votes(join, 1)...).State
+	s = step(t, s, approved(join, 1)...).State
 	s = step(t, s, x).State
 	first := s.Proposals[0].Expires()
 	require.EqualValues(t, 1+app.Lifetime, first)
@@ -200,7 +200,7 @@ func TestExpiry(t *testing.T) {
 func TestAcceptedDoesNotExpire(t *testing.T) {
 	s := apptest.State(4, mean)
 	x := ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, true, false))
-	s = step(t, s, votes(x, 1, 2)...).State
+	s = step(t, s, approved(x, 1, 2)...).State
 	s = at(t, s, 2*app.Lifetime)
 	out := step(t, s)
 	require.Empty(t, out.Discarded)
@@ -211,7 +211,7 @@ func TestAcceptedDoesNotExpire(t *testing.T) {
 // version before, which had no expiry.
 func TestExpiredAfterAnUpgrade(t *testing.T) {
 	s := apptest.State(4, mean)
-	s = step(t, s, votes(apptest.Join(4), 1, 2)...).State
+	s = step(t, s, approved(apptest.Join(4), 1, 2)...).State
 	out := step(t, at(t, s, 5*app.Lifetime))
 	require.Len(t, out.Discarded, 1)
 	require.Empty(t, out.State.Proposals)

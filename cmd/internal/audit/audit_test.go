@@ -319,12 +319,12 @@ func TestArchive(t *testing.T) {
 		require.ErrorIs(t, err, audit.ErrArchive, "cut at %d of %d", cut, len(data))
 	}
 	whole := unzip(t, data)
-	more := zip(t, append(whole, 0))
+	more := gzipped(t, append(whole, 0))
 	a, err = audit.NewArchive(bytes.NewReader(more), int64(len(more)))
 	require.NoError(t, err)
 	_, err = audit.Run(ctx, a, audit.Options{})
 	require.ErrorContains(t, err, "more behind its end")
-	huge := zip(t, []byte{1<<3 | 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f})
+	huge := gzipped(t, []byte{1<<3 | 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f})
 	_, err = audit.NewArchive(bytes.NewReader(huge), 0)
 	require.ErrorContains(t, err, "at most")
 }
@@ -337,7 +337,7 @@ func unzip(t *testing.T, data []byte) []byte {
 	return out
 }
 
-func zip(t testing.TB, data []byte) []byte {
+func gzipped(t testing.TB, data []byte) []byte {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
 	_, err := z.Write(data)
@@ -351,7 +351,7 @@ func FuzzDecodeArchive(f *testing.F) {
 	f.Add([]byte{1<<3 | 2, 2, '{', '}', 5 << 3, 0})
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		packed := zip(t, data)
+		packed := gzipped(t, data)
 		a, err := audit.NewArchive(bytes.NewReader(packed), int64(len(packed)))
 		if err != nil {
 			return

@@ -60,14 +60,6 @@ func (r *replay) handover() (*Handover, error) {
 	return h, nil
 }
 
-// resume moves a replay that has read no block to the height after the handover's.
-func (r *replay) resume(ctx context.Context, h *Handover) error {
-	if err := r.take(h); err != nil {
-		return err
-	}
-	return r.skim(ctx, h)
-}
-
 // take sets the state, and what belongs to it, from a handover.
 func (r *replay) take(h *Handover) (err error) {
 	if h.Height < uint64(r.doc.InitialHeight) {

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/crypto/merkle"
-	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
 // ErrLog wraps every reason why a log is not proven.
@@ -55,7 +56,7 @@ type Entry struct {
 	Moniker  string            `json:"moniker"`
 	Summary  string            `json:"summary"`
 	Details  map[string]string `json:"details,omitempty"`
-	Proposal string            `json:"proposal,omitempty"` // the id of the proposal that this entry makes or votes on
+	Proposal string            `json:"proposal,omitempty"` // the id of the one that this entry makes, approves or leaves
 
 	// Approvals of a proposal, in their order, without those that were withdrawn. For most kinds, the
 	// proposer's transaction counts as an approval.
@@ -72,7 +73,7 @@ type Entry struct {
 	Proof merkle.Proof `json:"proof"` // from raw to the header's data hash, for evidence to its evidence hash
 }
 
-// Approval is a participant's vote for a proposal.
+// Approval is a participant's approval of a proposal.
 type Approval struct {
 	Participant uint32    `json:"participant"`
 	Moniker     string    `json:"moniker"`
@@ -105,16 +106,8 @@ func ReadLog(r io.Reader) (*Log, error) {
 func (l *Log) Blocks() ([]*types.LightBlock, error) {
 	out := make([]*types.LightBlock, len(l.Headers))
 	for i, h := range l.Headers {
-		var p cmtproto.LightBlock
-		err := p.Unmarshal(h.Light)
-		if err == nil {
-			out[i], err = types.LightBlockFromProto(&p)
-		}
-		if err == nil && (out[i].SignedHeader == nil || out[i].Header == nil || out[i].Commit == nil ||
-			out[i].ValidatorSet == nil) {
-			err = errors.New("it is not whole")
-		}
-		if err != nil {
+		var err error
+		if out[i], err = modelfile.DecodeHeader(h.Light); err != nil {
 			return nil, fmt.Errorf("%w: header of height %d: %w", ErrLog, h.Height, err)
 		}
 		if out[i].Height != h.Height {

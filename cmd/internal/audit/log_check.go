@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -8,12 +9,43 @@ import (
 
 	"github.com/cometbft/cometbft/types"
 
+	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Headers returns headers that the reader of a log trusts.
-type Headers interface {
-	Header(ctx context.Context, height int64) (*types.LightBlock, error)
+// A Root returns the header that a reader of a file trusts, given the id of the file's chain and the first header that
+// the file carries.
+type Root func(chainID string, first *types.LightBlock) (light.Trust, error)
+
+// Pinned trusts a header. If it names no chain, the file may be of any.
+func Pinned(t light.Trust) Root {
+	return func(chainID string, _ *types.LightBlock) (light.Trust, error) {
+		own := t
+		own.ChainID = cmp.Or(t.ChainID, chainID)
+		return own, nil
+	}
+}
+
+// Founded trusts the validators of a genesis.
+func Founded(doc *types.GenesisDoc) Root {
+	return func(_ string, first *types.LightBlock) (light.Trust, error) { return light.Genesis(doc, first) }
+}
+
+// Trusted returns the headers of the log that follow from a root.
+func (l *Log) Trusted(root Root) (light.Headers, light.Trust, error) {
+	blocks, err := l.Blocks()
+	if err == nil && len(blocks) == 0 {
+		err = fmt.Errorf("%w: it has no headers", ErrLog)
+	}
+	if err != nil {
+		return nil, light.Trust{}, err
+	}
+	t, err := root(l.ChainID, blocks[0])
+	if err != nil {
+		return nil, t, err
+	}
+	headers, err := light.HeldHeaders(t, blocks)
+	return headers, t, err
 }
 
 // Proof is what the reader of a log has proven.
@@ -28,9 +60,9 @@ type Proof struct {
 // Check proves every entry: its proof and a trusted header show that its bytes are on the chain at
 // its height, and the bytes say what the entry says. Every approval must also be such an entry. The
 // monikers, the results and the founders are not in the bytes, so Check does not prove them.
-func (l *Log) Check(ctx context.Context, trusted Headers) (Proof, error) {
+func (l *Log) Check(ctx context.Context, trusted light.Headers) (Proof, error) {
 	var p Proof
-	votes := map[Approval]string{} // by approval, the proposal that the participant approved in a transaction
+	approved := map[Approval]string{} // by approval, the proposal that the participant approved in a transaction
 	headers := map[uint64]*types.LightBlock{}
 	for i, e := range l.Entries {
 		if i > 0 && e.Height < l.Entries[i-1].Height {
@@ -48,7 +80,7 @@ func (l *Log) Check(ctx context.Context, trusted Headers) (Proof, error) {
 			return p, e.fault(i, err)
 		}
 		if e.Actor != nil && e.Proposal != "" {
-			votes[Approval{Participant: *e.Actor, Height: e.Height, Hash: e.Hash}] = e.Proposal
+			approved[Approval{Participant: *e.Actor, Height: e.Height, Hash: e.Hash}] = e.Proposal
 		}
 		if p.Entries++; p.First == 0 {
 			p.First = b.Height
@@ -57,7 +89,7 @@ func (l *Log) Check(ctx context.Context, trusted Headers) (Proof, error) {
 	}
 	for i, e := range l.Entries {
 		for _, a := range e.Approvals {
-			if votes[Approval{Participant: a.Participant, Height: a.Height, Hash: a.Hash}] != e.Proposal {
+			if approved[Approval{Participant: a.Participant, Height: a.Height, Hash: a.Hash}] != e.Proposal {
 				return p, e.fault(i, fmt.Errorf("no entry is the approval of participant %d at height %d by %s", a.Participant,
 					a.Height, a.Hash))
 			}

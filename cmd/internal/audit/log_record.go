@@ -8,9 +8,12 @@ import (
 	"slices"
 
 	"github.com/cometbft/cometbft/crypto/merkle"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
 // RunLog replays the chain of a source, and returns the log of its operations with the report. The entries end where
@@ -26,13 +29,15 @@ func RunLog(ctx context.Context, src Source, o Options) (*Log, *Report, error) {
 		}
 	}
 	also := o.Executed
-	o.Executed = func(b Executed) {
-		if rec.block(b); also != nil {
-			also(b)
+	o.Executed = func(b Executed) error {
+		err := rec.block(b)
+		if err == nil && also != nil {
+			err = also(b)
 		}
+		return err
 	}
 	report, err := Run(ctx, src, o)
-	if err = errors.Join(err, rec.err); err != nil {
+	if err != nil {
 		return nil, report, err
 	}
 	rec.log.ChainID, rec.log.First, rec.log.Last = report.ChainID, report.First, report.Last
@@ -57,21 +62,18 @@ type recorder struct {
 	proposals map[string]int // the entry of each proposal that waits, by its id
 	last      Executed       // the block before
 	kept      int64          // the height of the last header in the log
-	err       error          // the first
 }
 
 // block adds the entries of a block.
-func (r *recorder) block(b Executed) {
-	if r.err != nil {
-		return
-	}
+func (r *recorder) block(b Executed) error {
 	before := len(r.log.Entries)
-	r.err = errors.Join(r.transactions(b), r.evidence(b))
-	if r.err == nil {
-		r.settle(b)
-		r.err = r.headers(b, len(r.log.Entries) > before)
+	if err := errors.Join(r.transactions(b), r.evidence(b)); err != nil {
+		return err
 	}
+	r.settle(b)
+	err := r.headers(b, len(r.log.Entries) > before)
 	r.last = b
+	return err
 }
 
 // transactions adds an entry for each operation, and counts the approvals.
@@ -86,16 +88,16 @@ func (r *recorder) transactions(b Executed) error {
 			return err
 		}
 		e.Raw, e.Proof, e.Hash = raw, b.Block.Txs.Proof(i).Proof, hex.EncodeToString(raw.Hash())
-		if err := r.vote(b, t, r.add(b, e)); err != nil {
+		if err := r.approval(b, t, r.add(b, e)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// vote counts an operation if it is an approval or a withdrawal. If the approval carries a join, vote
+// approval counts an operation if it is an approval or a withdrawal. If the approval carries a join, it
 // adds the join's entry.
-func (r *recorder) vote(b Executed, t *tx.Tx, e Entry) error {
+func (r *recorder) approval(b Executed, t *tx.Tx, e Entry) error {
 	id := e.Proposal
 	if w, ok := t.Body.(*tx.Withdraw); ok {
 		r.withdraw(b, t, id, w.Participant)
@@ -231,11 +233,7 @@ func (r *recorder) header(b Executed) error {
 	if b.Commit == nil || r.kept == b.Block.Height {
 		return nil
 	}
-	p, err := b.Light().ToProto()
-	if err != nil {
-		return fmt.Errorf("header of height %d: %w", b.Block.Height, err)
-	}
-	raw, err := p.Marshal()
+	raw, err := modelfile.EncodeHeader(b.Light())
 	r.kept = b.Block.Height
 	r.log.Headers = append(r.log.Headers, Header{b.Block.Height, raw})
 	return err
@@ -255,4 +253,65 @@ func monikerOf(s *app.State, participant *uint32) string {
 		return ""
 	}
 	return s.Participants[*participant].Moniker
+}
+
+// kindEvidence is the kind of an entry for CometBFT's evidence against a validator.
+const kindEvidence = "validator-evidence"
+
+// entryOf returns what a transaction says without the state: its kind, its sender and its content.
+func entryOf(t *tx.Tx) (Entry, error) {
+	d, err := app.Describe(t)
+	if err != nil {
+		return Entry{}, err
+	}
+	e := Entry{Kind: t.Kind().String(), Summary: d.Summary, Proposal: d.Value("proposal"), Details: map[string]string{}}
+	if d.Sent {
+		e.Actor = &d.Participant
+	}
+	for _, a := range append(d.Attributes, d.Details...) {
+		if a.Key != "proposal" && (a.Key != "participant" || !d.Sent) {
+			e.Details[a.Key] = a.Value
+		}
+	}
+	return e, nil
+}
+
+// carriedIn returns the entry of the join that an approval carries.
+func carriedIn(t *tx.Tx) (Entry, error) {
+	join, err := t.CarriedJoin()
+	if err != nil {
+		return Entry{}, fmt.Errorf("join that an approval carries: %w", err)
+	}
+	return entryOf(join)
+}
+
+// evidenceEntry returns what a piece of CometBFT's evidence says without the state.
+func evidenceEntry(ev types.Evidence) (Entry, error) {
+	p, err := types.EvidenceToProto(ev)
+	if err != nil {
+		return Entry{}, err
+	}
+	raw, err := p.Marshal()
+	e := Entry{Kind: kindEvidence, Summary: fmt.Sprintf("evidence about height %d", ev.Height()), Raw: raw,
+		Hash: hex.EncodeToString(ev.Hash()), Details: map[string]string{"of height": fmt.Sprint(ev.Height())}}
+	switch ev := ev.(type) {
+	case *types.DuplicateVoteEvidence:
+		e.Summary = fmt.Sprintf("two votes of one validator at height %d", ev.Height())
+		e.Details["validator"] = ev.VoteA.ValidatorAddress.String()
+	case *types.LightClientAttackEvidence:
+		e.Summary = fmt.Sprintf("a forged header of height %d", ev.Height())
+		for i, v := range ev.ByzantineValidators {
+			e.Details[fmt.Sprintf("validator %d", i)] = v.Address.String()
+		}
+	}
+	return e, err
+}
+
+// decodeEvidence decodes the raw bytes of an entry for evidence.
+func decodeEvidence(raw []byte) (types.Evidence, error) {
+	var p cmtproto.Evidence
+	if err := p.Unmarshal(raw); err != nil {
+		return nil, err
+	}
+	return types.EvidenceFromProto(&p)
 }

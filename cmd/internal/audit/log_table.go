@@ -9,7 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/internal/printable"
@@ -81,7 +80,7 @@ func (e *Entry) approvalText() string {
 
 // WriteText writes the entries as a table for people.
 func (l *Log) WriteText(w io.Writer) {
-	fmt.Fprintf(w, "chain     %s, heights %d to %d\n", plain(l.ChainID), l.First, l.Last)
+	fmt.Fprintf(w, "chain     %s, heights %d to %d\n", printable.Line(l.ChainID), l.First, l.Last)
 	for _, f := range l.Founders {
 		fmt.Fprintf(w, "founder   %d %q\n", f.Participant, f.Moniker)
 	}
@@ -99,20 +98,10 @@ func (l *Log) WriteText(w io.Writer) {
 		if !strings.Contains(what, e.Kind) {
 			what = e.Kind + ": " + what
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%.16s\n", e.Height, e.Time.Format(time.RFC3339), actor(e.Actor), plain(what),
-			e.approvalText(), plain(result), e.Hash)
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%.16s\n", e.Height, e.Time.Format(time.RFC3339), actor(e.Actor),
+			printable.Line(what), e.approvalText(), printable.Line(result), e.Hash)
 	}
 	_ = t.Flush()
-}
-
-// plain changes a text of the chain so that it controls no terminal and ends no cell of a table.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
 }
 
 // Keep removes the entries of all kinds except the given ones. If none are given, it keeps all.

@@ -18,6 +18,7 @@ import (
 	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -27,8 +28,9 @@ type Options struct {
 	Genesis *types.GenesisDoc
 	// Progress is called after every block. May be nil.
 	Progress func(Progress)
-	// Executed is called with every block that was checked and executed. May be nil.
-	Executed func(Executed)
+	// Executed is called with every block that was checked and executed. Its first error ends the replay, and Run
+	// returns it. May be nil.
+	Executed func(Executed) error
 	// From is the end of another release's replay. The blocks up to it are read and not executed. Nil means genesis.
 	From *Handover
 	// Log is the log of the blocks up to From, which RunLog continues and changes.
@@ -40,7 +42,7 @@ type Options struct {
 // A replay re-executes a chain.
 type replay struct {
 	src    Source
-	each   func(Executed) // may be nil
+	each   func(Executed) error // may be nil
 	report *Report
 	doc    *types.GenesisDoc
 	state  *app.State
@@ -75,7 +77,9 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	}
 	r.each = o.Executed
 	if o.From != nil {
-		err = r.resume(ctx, o.From)
+		if err = r.take(o.From); err == nil {
+			err = r.skim(ctx, o.From)
+		}
 	}
 	if err == nil {
 		err = r.run(ctx, func(height uint64) {
@@ -304,7 +308,9 @@ func (r *replay) execute(b *block, id types.BlockID, commit *types.Commit) error
 	r.past.add(b.sound, r.validators, r.params.Evidence)
 	r.count(b.sound, out)
 	if r.each != nil {
-		r.each(Executed{out, before, txs, b.sound, commit, r.validators})
+		if err := r.each(Executed{out, before, txs, b.sound, commit, r.validators}); err != nil {
+			return err
+		}
 	}
 	r.results = sm.TxResultsHash(abci.TxResults(txs, out.Record))
 	if updates := abci.ConsensusUpdates(out); updates != nil {
@@ -367,4 +373,32 @@ func (r *replay) finish() (err error) {
 	}
 	r.report.Spend, err = query.Spends(r.state)
 	return err
+}
+
+// Executed is a block that a replay has checked and executed, with its results.
+type Executed struct {
+	*app.Outcome
+	Before     *app.State // that the block was executed on
+	Txs        []*tx.Tx   // of the block, decoded
+	Block      *types.Block
+	Commit     *types.Commit       // that the replay verified, nil if none is known
+	Validators *types.ValidatorSet // that the replay derived for the height
+}
+
+// ParamsOf returns the parameters of an epoch, which may have ended in the state's last block.
+func ParamsOf(s *app.State, epoch uint64) params.Params {
+	for _, e := range s.Epochs {
+		if e.Epoch == epoch {
+			return e.Params
+		}
+	}
+	return s.Params
+}
+
+// Light returns the block's header with its signatures and validators. Commit must not be nil.
+func (b Executed) Light() *types.LightBlock {
+	set := b.Validators.Copy()
+	set.GetProposer() // sets the proposer, which the encoding needs and no verification reads
+	return &types.LightBlock{SignedHeader: &types.SignedHeader{Header: &b.Block.Header, Commit: b.Commit},
+		ValidatorSet: set}
 }

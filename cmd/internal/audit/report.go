@@ -38,6 +38,17 @@ type Report struct {
 	Ratio         float64 `json:"ratio"` // duration of the replay divided by ChainSeconds; 0 if the chain has no time span
 }
 
+// Short returns the reason why the replay ended before the end of the chain, nil if it did not.
+func (r *Report) Short() error {
+	switch {
+	case r.Divergence != nil:
+		return r.Divergence
+	case r.OtherVersion != nil:
+		return r.OtherVersion
+	}
+	return nil
+}
+
 // BadLeader is a leader that closed no round in its view: it was inactive, silent, or its aggregate was wrong.
 type BadLeader struct {
 	Epoch       uint64 `json:"epoch"`

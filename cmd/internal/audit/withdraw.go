@@ -72,7 +72,7 @@ func RunWithdraw(ctx context.Context, src Source, o Options, participant uint32)
 	var initial *app.State
 	var last *app.State
 	var left *uint64
-	report, err := Until(ctx, src, o, func(b Executed) error {
+	o.Executed = func(b Executed) error {
 		if initial == nil {
 			initial = b.Before
 		}
@@ -92,15 +92,16 @@ func RunWithdraw(ctx context.Context, src Source, o Options, participant uint32)
 			left = &b.State.Height
 		}
 		return nil
-	})
+	}
+	report, err := Run(ctx, src, o)
 	if err != nil {
 		return nil, report, err
 	}
-	if last == nil || int(participant) >= len(last.Participants) {
-		n := 0
-		if last != nil {
-			n = len(last.Participants)
-		}
+	n := 0
+	if last != nil {
+		n = len(last.Participants)
+	}
+	if int(participant) >= n {
 		return nil, report, fmt.Errorf("%w: %d, the chain has had %d, from 0 on", ErrParticipant, participant, n)
 	}
 	w, err := withdrawal(initial, last, rounds, participant)

@@ -42,11 +42,13 @@
 //
 // # Where a question is answered
 //
-//	why was a gradient left out?        Verdict.Why, by verdict.go and reason.go
-//	why is a participant an alarm?      Standing.Reasons, from the table measures
-//	who decides that it is suspect?     Standing.Judge, and nobody else
-//	what did it do in all rounds?       Tally, by Add
-//	what does a leader's record say?    Leads
-//	what became of a proposal?          Reader.Governance
-//	what is asked, and how often?       reader.go and block.go; chain.go keeps what never changes
+//   - Why was a gradient left out? [Verdict].Why in verdict.go: [Verdicts] explains the round's
+//     [app.Record], and [Witness.Tell] adds what this node saw. spdl query round and the round's page
+//     print it.
+//   - Who decides that a participant is suspect? [Standing.Judge] in judgement.go, and nobody else.
+//     [Standings] counts the rounds for it, the table measures has the shares, and Reasons say why.
+//   - What did it do in all rounds? [Tally], by [Add]. As a leader? [Leads].
+//   - What became of a proposal? [Reader.Governance], from approvals and withdrawals.
+//   - Who voted for a block? [Reader.VotesOn]. Votes are those of validators, in CometBFT.
+//   - What is asked, and how often? reader.go and block.go; chain.go keeps what never changes.
 package chainview

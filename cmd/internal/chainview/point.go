@@ -9,6 +9,7 @@ import (
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // A Point is a closed round in the course of a chain.
@@ -147,4 +148,94 @@ func MarginOf(r *app.Record) *int64 {
 		return nil
 	}
 	return &r.Margin
+}
+
+// A Result is the outcome of one round for one participant.
+type Result struct {
+	Point
+	Verdict Verdict
+	Epsilon *float64
+	Turn    string // the reason why its turn to lead failed, if it failed
+}
+
+// A Span is a table row for consecutive rounds with the same result.
+type Span struct {
+	Newest, Oldest Result
+	Count, Led     int
+	Lost           int64    // change of the reputation, parts per million
+	Known          bool     // the change is known
+	Weight         *float64 // mean of the weights; nil if they are unknown
+	weights        Tally
+}
+
+// Spans returns the rows for results, newest first. Consecutive results that differ only in the round share a row.
+func Spans(results []Result) (out []Span) {
+	for _, r := range results {
+		n, v := len(out), r.Verdict
+		if n == 0 || !alike(out[n-1].Oldest.Verdict, v) {
+			out, n = append(out, Span{Newest: r}), n+1
+		}
+		s := &out[n-1]
+		if s.Oldest, s.Count = r, s.Count+1; r.Leader == v.Participant {
+			s.Led++
+		}
+		if v.Change != nil {
+			s.Lost, s.Known = s.Lost+*v.Change, true
+		}
+		if v.Weight != nil {
+			s.weights.weigh(*v.Weight)
+			s.Weight = s.weights.MeanWeight()
+		}
+	}
+	return out
+}
+
+func alike(a, b Verdict) bool {
+	return a.Fate == b.Fate && a.Opposed == b.Opposed && a.Passed == b.Passed && a.Offence == b.Offence &&
+		a.Convicted == b.Convicted
+}
+
+// Finite returns a pointer to a number, or nil if it is NaN or infinite, which JSON cannot encode.
+func Finite(x float64) *float64 {
+	if x-x != 0 {
+		return nil
+	}
+	return &x
+}
+
+// SpentBy returns the largest epsilon of a participant at the end of each given round, the last of which is the last
+// in the ledger: it subtracts the cost of later rounds from the ledger. All entries are nil if there is no guarantee.
+func SpentBy(priv params.Privacy, people []app.Participant, records []*app.Record) []*float64 {
+	out := make([]*float64, len(records))
+	if len(priv.Cost) == 0 {
+		return out
+	}
+	place, spent := map[uint32]int{}, make([][]uint64, len(people))
+	for i, p := range people {
+		place[p.Index], spent[i] = i, slices.Clone(p.Spent)
+	}
+	for i := len(records) - 1; i >= 0; i-- {
+		epsilon, err := accountant.GreatestEpsilon(spent, priv.Delta)
+		if err != nil {
+			return out
+		}
+		out[i] = Finite(epsilon)
+		payers := slices.Clone(records[i].Withheld) // a commitment without its gradient costs as much
+		for _, c := range records[i].Contributions {
+			payers = append(payers, c.Participant)
+		}
+		for _, payer := range payers {
+			at, known := place[payer]
+			if !known {
+				continue
+			}
+			s := spent[at]
+			for k := range min(len(s), len(priv.Cost)) {
+				if s[k] <= accountant.ChainMost { // above it sums are cut off
+					s[k] -= min(s[k], priv.Cost[k])
+				}
+			}
+		}
+	}
+	return out
 }

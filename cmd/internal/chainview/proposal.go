@@ -135,33 +135,33 @@ func (b *ballot) add(t *tx.Tx, height int64, hash []byte, names map[string]strin
 }
 
 // count counts approvals and withdrawals, in the order of the chain.
-func (b *ballot) count(votes []*ctypes.ResultTx, names map[string]string) {
-	slices.SortFunc(votes, func(x, y *ctypes.ResultTx) int {
+func (b *ballot) count(all []*ctypes.ResultTx, names map[string]string) {
+	slices.SortFunc(all, func(x, y *ctypes.ResultTx) int {
 		return cmp.Or(cmp.Compare(x.Height, y.Height), cmp.Compare(x.Index, y.Index))
 	})
-	for _, x := range votes {
+	for _, x := range all {
 		t, err := tx.Decode(x.Tx)
 		if err != nil {
 			continue
 		}
-		switch vote := t.Body.(type) {
+		switch body := t.Body.(type) {
 		case *tx.Approve:
-			b.vote(vote, x.Height, names)
+			b.approve(body, x.Height, names)
 		case *tx.Withdraw:
-			id := hex.EncodeToString(vote.Proposal)
-			b.approvals[id] = slices.DeleteFunc(b.approvals[id], func(i uint32) bool { return i == vote.Participant })
+			id := hex.EncodeToString(body.Proposal)
+			b.approvals[id] = slices.DeleteFunc(b.approvals[id], func(i uint32) bool { return i == body.Participant })
 			b.last[id] = max(b.last[id], x.Height)
 		}
 	}
 }
 
-// vote counts an approval, and adds the Join that it carries.
-func (b *ballot) vote(vote *tx.Approve, height int64, names map[string]string) {
-	id := hex.EncodeToString(vote.Proposal)
-	if join, err := tx.Decode(vote.Join); err == nil && b.titles[id] == "" {
+// approve counts an approval, and adds the Join that it carries.
+func (b *ballot) approve(a *tx.Approve, height int64, names map[string]string) {
+	id := hex.EncodeToString(a.Proposal)
+	if join, err := tx.Decode(a.Join); err == nil && b.titles[id] == "" {
 		b.add(join, height, nil, names)
 	}
-	b.approvals[id] = append(b.approvals[id], vote.Participant)
+	b.approvals[id] = append(b.approvals[id], a.Participant)
 	b.last[id] = max(b.last[id], height)
 }
 
@@ -215,7 +215,7 @@ type Decided struct {
 	For       []query.Member `json:"-"`              // that approved it
 }
 
-// Open is a proposal that waits, with its effect on the running parameters and its votes. Approvals of participants
+// Open is a proposal that waits, with its effect on the running parameters and its approvals. Those of participants
 // that have left do not count.
 type Open struct {
 	query.Proposal
@@ -285,7 +285,7 @@ type Governance struct {
 func (r *Reader) Governance() Governance {
 	m, running := Ask[query.Membership](r, "/membership"), Ask[params.Params](r, "/params")
 	epochs, status := r.Epochs(), Ask[query.Status](r, "/status")
-	votes := r.ballot(m)
+	cast := r.ballot(m)
 	if r.err != nil {
 		return Governance{}
 	}
@@ -294,8 +294,8 @@ func (r *Reader) Governance() Governance {
 	for _, p := range course.Points {
 		boundaries = append(boundaries, int64(p.Height))
 	}
-	b := Governance{Membership: m, Open: OpenProposals(m, running, votes.titles), Complete: votes.complete}
-	b.Past = votes.decide(m, epochs, int64(status.Height), boundaries, err == nil, r.outcome)
+	b := Governance{Membership: m, Open: OpenProposals(m, running, cast.titles), Complete: cast.complete}
+	b.Past = cast.decide(m, epochs, int64(status.Height), boundaries, err == nil, r.outcome)
 	for i := range b.Open {
 		b.Open[i].Time = r.blockTime(int64(b.Open[i].Height))
 	}

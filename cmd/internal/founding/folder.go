@@ -1,3 +1,11 @@
+// Package founding is the protocol by which the members of a consortium make one genesis without a
+// server. They exchange files in a folder, over any channel. The founder writes a proposal, and
+// each member writes an entry, a share and a proof. ADR 24 has the reasons.
+//
+// An entry fixes a member's keys. A share is the VRF output of the fixed key over all entries. The
+// VRF has only one output for a key and an input, so the entry commits to the share, and no other
+// member can know it. The genesis seed is a hash of all shares, so no member has chosen it. A proof
+// is the VRF proof over the seed that genesis holds for each participant.
 package founding
 
 import (
@@ -12,6 +20,7 @@ import (
 
 	"github.com/cometbft/cometbft/libs/tempfile"
 
+	"github.com/spdl/spdl/abci/admission"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/internal/newfile"
@@ -196,4 +205,13 @@ func replaceFile(path string, v any) error {
 func encode(v any) ([]byte, error) {
 	data, err := json.MarshalIndent(v, "", "  ")
 	return append(data, '\n'), err
+}
+
+// Relays returns the relays in a list separated by commas, each as ID@host:port. Its error names
+// the first relay that has another form.
+func Relays(list string) ([]string, error) {
+	if err := admission.CheckRelays(list); err != nil {
+		return nil, err
+	}
+	return admission.SplitList(list), nil
 }

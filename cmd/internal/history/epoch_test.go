@@ -10,6 +10,7 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/audit"
 )
 
 // TestParamsOfTheRound: what a report says of a round is of the round's epoch,
@@ -27,6 +28,6 @@ func TestParamsOfTheRound(t *testing.T) {
 	r := Round{Record: *out.Record}
 	require.NoError(t, c.measure(t.Context(), &r, out.State, nil))
 	require.True(t, math.IsNaN(r.Accuracy))
-	require.Equal(t, "multi-krum", paramsOf(out.State, 0).Rule.Name)
-	require.True(t, paramsOf(out.State, 0).TestChain)
+	require.Equal(t, "multi-krum", audit.ParamsOf(out.State, 0).Rule.Name)
+	require.True(t, audit.ParamsOf(out.State, 0).TestChain)
 }

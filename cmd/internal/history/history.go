@@ -67,19 +67,19 @@ var ErrEmpty = errors.New("no round is closed")
 // parameter most must be even.
 func Read(ctx context.Context, src audit.Source, e Evaluator, most int, progress func(audit.Progress)) (*Chain, error) {
 	c := new(Chain)
-	var failed error
 	var last Round // without the measured values
 	var after *app.State
 	closed, stride := 0, 1
-	keep := func() {
-		failed = c.measure(ctx, &last, after, e)
+	keep := func() error {
+		err := c.measure(ctx, &last, after, e)
 		c.Rounds = append(c.Rounds, last)
+		return err
 	}
-	report, err := audit.Run(ctx, src, audit.Options{Progress: progress, Executed: func(b audit.Executed) {
+	report, err := audit.Run(ctx, src, audit.Options{Progress: progress, Executed: func(b audit.Executed) error {
 		at, out := b.Block.Time, b.Outcome
 		c.State = out.State
 		if out.Record == nil {
-			return
+			return nil
 		}
 		c.add(out.Record)
 		closed++
@@ -89,25 +89,25 @@ func Read(ctx context.Context, src audit.Source, e Evaluator, most int, progress
 		}
 		last = Round{Record: *out.Record, At: float64(closed), Time: at, Took: took}
 		after = out.State
-		c.Params = paramsOf(out.State, out.Record.Epoch)
-		if closed%stride != 0 || failed != nil {
-			return
+		c.Params = audit.ParamsOf(out.State, out.Record.Epoch)
+		if closed%stride != 0 {
+			return nil
 		}
-		if keep(); len(c.Rounds) == most {
+		err := keep()
+		if len(c.Rounds) == most {
 			for i := range most / 2 {
 				c.Rounds[i] = c.Rounds[2*i+1]
 			}
 			c.Rounds, stride = c.Rounds[:most/2], 2*stride
 		}
+		return err
 	}})
-	if err == nil && failed == nil && closed%stride != 0 { // the last round is always kept
-		keep()
+	if err == nil && closed%stride != 0 { // the last round is always kept
+		err = keep()
 	}
 	switch {
 	case err != nil:
 		return nil, err
-	case failed != nil:
-		return nil, failed
 	case closed == 0:
 		return nil, fmt.Errorf("%w: chain %s has closed no round in %d blocks", ErrEmpty, report.ChainID, report.Blocks)
 	}
@@ -138,7 +138,7 @@ func (c *Chain) measure(ctx context.Context, r *Round, s *app.State, e Evaluator
 	if !bytes.Equal(hash[:], r.ModelHash) { // the next epoch opened with another model
 		return nil
 	}
-	p := paramsOf(s, r.Epoch)
+	p := audit.ParamsOf(s, r.Epoch)
 	if c.Unmeasured != "" {
 		return nil
 	}
@@ -153,16 +153,6 @@ func (c *Chain) measure(ctx context.Context, r *Round, s *app.State, e Evaluator
 	r.Accuracy, r.Loss, r.Tested = measured.Accuracy, measured.Loss, measured.Examples
 	r.Measures = evaluate.Judge(measured, p.Model)
 	return nil
-}
-
-// paramsOf returns the parameters of an epoch, which may have ended in the block.
-func paramsOf(s *app.State, epoch uint64) params.Params {
-	for _, e := range s.Epochs {
-		if e.Epoch == epoch {
-			return e.Params
-		}
-	}
-	return s.Params
 }
 
 // Beside returns the accuracy of guessing and the recall that Measures has, and of two classes AUC and Brier score;

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
@@ -19,6 +20,8 @@ import (
 	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/caveat"
+	"github.com/spdl/spdl/internal/printable"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -99,19 +102,6 @@ type Bundle struct {
 	proof.Bundle
 }
 
-// NewBundle returns a bundle of values that are proven for the state of a header.
-func NewBundle(header *types.LightBlock, proven proof.Bundle) (Bundle, error) {
-	encoded, err := encodeHeader(header)
-	return Bundle{Header: encoded, Bundle: proven}, err
-}
-
-// Block returns the light block that the bundle carries.
-func (b Bundle) Block() (*types.LightBlock, error) { return decodeHeader(b.Header) }
-
-// Describe verifies the bundle against its own header, and returns the card that follows from it,
-// without a digest.
-func (b Bundle) Describe() (Card, error) { return derive(b) }
-
 // File is an exported model.
 type File struct {
 	Card       Card
@@ -121,13 +111,12 @@ type File struct {
 // New returns the file of a model and its proof, to which it adds the header. It fails if the proof
 // does not cover the model.
 func New(parameters []float64, header *types.LightBlock, proven proof.Bundle) (*File, error) {
-	bundle, err := NewBundle(header, proven)
+	encoded, err := EncodeHeader(header)
 	if err != nil {
 		return nil, err
 	}
 	f := &File{Parameters: parameters}
-	f.Card, err = bundle.Describe()
-	if err != nil {
+	if f.Card, err = (Bundle{encoded, proven}).Describe(); err != nil {
 		return nil, err
 	}
 	f.Card.seal()
@@ -174,7 +163,7 @@ func (f *File) Check() error {
 		f.Card.Digest = digest
 		return fmt.Errorf("%w: the card was changed: its digest is %.64s, computed %s", proof.ErrNotProven, digest, computed)
 	}
-	want, err := derive(f.Card.Proof)
+	want, err := f.Card.Proof.Describe()
 	if err != nil {
 		return err
 	}
@@ -202,13 +191,13 @@ func (f *File) Check() error {
 }
 
 // Header returns the light block that the file carries.
-func (f *File) Header() (*types.LightBlock, error) { return decodeHeader(f.Card.Proof.Header) }
+func (f *File) Header() (*types.LightBlock, error) { return DecodeHeader(f.Card.Proof.Header) }
 
 // State verifies the bundle against its own header, and returns that header, the record of the round,
 // and the values of the state that the bundle proves.
 func (b Bundle) State() (*types.LightBlock, app.Record, *app.State, error) {
 	s := new(app.State)
-	header, err := decodeHeader(b.Header)
+	header, err := DecodeHeader(b.Header)
 	if err != nil {
 		return nil, app.Record{}, nil, err
 	}
@@ -230,8 +219,9 @@ func (b Bundle) State() (*types.LightBlock, app.Record, *app.State, error) {
 	)
 }
 
-// derive verifies a bundle against its own header and returns the card that follows from it.
-func derive(b Bundle) (Card, error) {
+// Describe verifies the bundle against its own header, and returns the card that follows from it,
+// without a digest.
+func (b Bundle) Describe() (Card, error) {
 	header, r, s, err := b.State()
 	if err != nil {
 		return Card{}, err
@@ -310,8 +300,8 @@ func epsilon(participants []app.Participant, delta float64) (*float64, error) {
 	return &most, nil
 }
 
-// encodeHeader returns a light block in protobuf.
-func encodeHeader(b *types.LightBlock) ([]byte, error) {
+// EncodeHeader returns a light block in protobuf.
+func EncodeHeader(b *types.LightBlock) ([]byte, error) {
 	m, err := b.ToProto()
 	if err != nil {
 		return nil, fmt.Errorf("light block: %w", err)
@@ -319,8 +309,8 @@ func encodeHeader(b *types.LightBlock) ([]byte, error) {
 	return m.Marshal()
 }
 
-// decodeHeader is the inverse of encodeHeader, for untrusted bytes.
-func decodeHeader(data []byte) (*types.LightBlock, error) {
+// DecodeHeader is the inverse of EncodeHeader, for untrusted bytes.
+func DecodeHeader(data []byte) (*types.LightBlock, error) {
 	var m cmtproto.LightBlock
 	if err := m.Unmarshal(data); err != nil {
 		return nil, fmt.Errorf("%w: light block: %w", proof.ErrNotProven, err)
@@ -332,7 +322,7 @@ func decodeHeader(data []byte) (*types.LightBlock, error) {
 	case b.SignedHeader == nil || b.Header == nil || b.Commit == nil || b.ValidatorSet == nil:
 		return nil, fmt.Errorf("%w: light block without header, commit or validators", proof.ErrNotProven)
 	}
-	if again, err := encodeHeader(b); err != nil || !bytes.Equal(again, data) {
+	if again, err := EncodeHeader(b); err != nil || !bytes.Equal(again, data) {
 		return nil, fmt.Errorf("%w: light block is not canonical", proof.ErrNotProven)
 	}
 	return b, nil
@@ -382,4 +372,59 @@ func difference(want, got Card) string {
 		names[i] = fmt.Sprintf("%s is %.80s, proven is %.80s", name, b[name], a[name])
 	}
 	return fmt.Sprint(names)
+}
+
+// CardReport is a file's card without the proof, which is long and in the file.
+type CardReport struct {
+	Card
+	Proof *Bundle `json:"proof,omitempty"` // shadows the card's, and is nil
+}
+
+// Text prints the card.
+func (c *Card) Text(w io.Writer) {
+	epsilon, accuracy := "NO DP GUARANTEE", "not in the file; `spdl model eval` measures it"
+	if c.Epsilon != nil {
+		epsilon = fmt.Sprintf("%s at delta %g, the largest of a participant in all rounds up to height %d",
+			accountant.Text(*c.Epsilon), c.Delta, c.Height)
+	}
+	if c.Unit == params.UnitGroup {
+		epsilon += "; " + caveat.Groups
+	}
+	if c.Lemma1Epsilon != 0 {
+		epsilon += "; " + caveat.Lemma1(c.Lemma1Epsilon)
+	}
+	if c.TestChain {
+		epsilon += "; " + caveat.TestChain
+	}
+	if c.Adapted != nil {
+		epsilon = "NO DP GUARANTEE: " + printable.Text(c.Adapted.Privacy)
+	}
+	if c.Accuracy != nil {
+		accuracy = fmt.Sprintf("%.4f on %s (the exporter's word, not proven)", *c.Accuracy, printable.Text(c.Tested))
+	}
+	if c.Model.Clipping == params.ClippingSum {
+		epsilon += "; " + caveat.TrainerClips
+	}
+	fmt.Fprintf(w, "model         %s, %d parameters, hash %s\nround         %d of epoch %d, %d planned, "+
+		"closed at height %d by %d gradients\npreset        %s\nrule          %s\nparticipants  %d at height %d, %d "+
+		"Byzantine at most\nepsilon       %s\naccuracy      %s\nproof         header %d of %s, app hash %s\n",
+		printable.Text(c.Model.Kind)+featuresText(c.Model.Features), c.Model.Dim(), c.ModelHash, c.Round, c.Epoch, c.Rounds,
+		c.Closed, c.Included, printable.Text(c.Preset), printable.Text(c.Rule),
+		c.Participants, c.Height, c.Byzantine, epsilon, accuracy, c.Height, printable.Text(c.ChainID), c.AppHash)
+	if a := c.Adapted; a != nil {
+		fmt.Fprintf(w, "adapted       %s, lambda %g, hash %s: the proof is that of the model from which it began\n",
+			printable.Text(a.Way), a.Lambda, printable.Text(a.Hash))
+	}
+	if c.ExporterTrainer != "" {
+		fmt.Fprintf(w, "trainer       the exporting node's own is %s (its own word; other participants' are not "+
+			"known)\n", printable.Text(c.ExporterTrainer))
+	}
+}
+
+// featuresText returns the name and hash of a model's feature map as text, "" for pixels.
+func featuresText(f params.Features) string {
+	if f.Name == params.FeaturesPixels {
+		return ""
+	}
+	return fmt.Sprintf(" on %s (hash %s)", printable.Text(f.Name), printable.Text(f.Hash))
 }

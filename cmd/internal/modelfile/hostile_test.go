@@ -81,7 +81,7 @@ func TestProvenIsNoNumber(t *testing.T) {
 		require.ErrorIs(t, err, proof.ErrNotProven)
 		require.ErrorContains(t, err, name)
 		f = unproven(out.State.Params.Model) // as a file has it, whose card says something else
-		header, err := encodeHeader(headerOf(made.Hash()))
+		header, err := EncodeHeader(headerOf(made.Hash()))
 		require.NoError(t, err)
 		f.Card.Proof = Bundle{Header: header, Bundle: b}
 		f.Card.seal()

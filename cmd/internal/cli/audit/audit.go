@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -26,10 +27,60 @@ func Commands() *cobra.Command {
 		auditContributions(), auditWithdraw(), auditArchive())
 }
 
-// SourceFlag declares --node, which names the source of blocks.
-func SourceFlag(cmd *cobra.Command, node *string) {
+// Blocks are the options that name the blocks of a chain to replay, and the genesis to trust.
+type Blocks struct{ node, genesis string }
+
+// Flags declares the options.
+func (o *Blocks) Flags(cmd *cobra.Command) {
+	nodeFlag(cmd, &o.node)
+	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
+}
+
+func nodeFlag(cmd *cobra.Command, node *string) {
 	command.Flag(cmd, node, "node", "", "RPC address of a node to ask (default: the databases of --home, whose node "+
 		"must not run)")
+}
+
+// With opens the archive, node or home that the options and args name, and calls use with it. It also passes the
+// genesis document of --genesis, if it is given, and a progress bar, which it ends after the call.
+func (o *Blocks) With(r *command.Run, args []string, use func(src audit.Source, how audit.Options) error) (err error) {
+	src, err := source(r, o.node, strings.Join(args, ""))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	bar := NewBar(r.Err)
+	how := audit.Options{Progress: bar.Show}
+	if o.genesis != "" {
+		if how.Genesis, err = genesis.ReadFile(o.genesis); err != nil {
+			return err
+		}
+	}
+	err = use(src, how)
+	bar.End()
+	return err
+}
+
+// An inquiry replays a chain, and returns what it found out, the function that prints that as text, and the report of
+// the replay.
+type inquiry func(src audit.Source, how audit.Options) (any, func(io.Writer), *audit.Report, error)
+
+// show shows what an inquiry found out. A replay that ended before the end of the chain is then an error.
+func (o *Blocks) show(r *command.Run, args []string, ask inquiry) error {
+	var value any
+	var text func(io.Writer)
+	var found *audit.Report
+	err := o.With(r, args, func(src audit.Source, how audit.Options) (err error) {
+		value, text, found, err = ask(src, how)
+		return err
+	})
+	if err == nil {
+		err = r.Show(value, text)
+	}
+	if err != nil {
+		return err
+	}
+	return found.Short()
 }
 
 // source opens the archive, the node or the home.
@@ -57,7 +108,7 @@ func source(r *command.Run, node, file string) (audit.Source, error) {
 }
 
 func auditReplay() *cobra.Command {
-	o := &replayOptions{}
+	o := &Blocks{}
 	cmd := command.New(&cobra.Command{
 		Use:   "replay [ARCHIVE]",
 		Short: "Re-execute all training from the blocks and name the first divergence",
@@ -71,34 +122,14 @@ should bring a copy of the genesis: --genesis.`,
 			"  spdl audit replay --node tcp://127.0.0.1:26657\n" +
 			"  spdl audit replay --home ./node",
 		Args: cobra.MaximumNArgs(1),
-	}, o.run)
-	SourceFlag(cmd, &o.node)
-	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
+	}, func(r *command.Run, args []string) error {
+		return o.show(r, args, func(src audit.Source, how audit.Options) (any, func(io.Writer), *audit.Report, error) {
+			found, err := audit.Run(r.Context, src, how)
+			return found, func(w io.Writer) { auditText(w, found) }, found, err
+		})
+	})
+	o.Flags(cmd)
 	return cmd
-}
-
-type replayOptions struct{ node, genesis string }
-
-func (o *replayOptions) run(r *command.Run, args []string) (err error) {
-	var found *audit.Report
-	if err := WithSource(r, o.node, o.genesis, args, func(src audit.Source, how audit.Options) (err error) {
-		found, err = audit.Run(r.Context, src, how)
-		return err
-	}); err != nil {
-		return err
-	}
-	if err := r.Show(found, func(w io.Writer) { auditText(w, found) }); err != nil {
-		return err
-	}
-	return Verdict(found)
-}
-
-// first returns the first argument, "" if there is none.
-func first(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
 }
 
 // Bar shows the progress of a replay, at most once a second.
@@ -200,7 +231,7 @@ func auditArchive() *cobra.Command {
 			"docs/VERIFY.md describes. Writing checks nothing; the replay of the archive checks everything.",
 		Example: "  spdl audit archive --out chain.spdl --node tcp://127.0.0.1:26657",
 	}, o.run)
-	SourceFlag(cmd, &o.node)
+	nodeFlag(cmd, &o.node)
 	command.Flag(cmd, &o.out, "out", "", "file to write; it must not exist").Required()
 	return cmd
 }
@@ -247,25 +278,4 @@ func (o *archiveOptions) run(r *command.Run, _ []string) (err error) {
 	return r.Show(made, func(w io.Writer) {
 		fmt.Fprintf(w, "%s: %d blocks, %d bytes\n", made.File, made.Blocks, made.Bytes)
 	})
-}
-
-// WithSource opens the archive, node or home that a command line names, and calls use with it. It also passes the
-// genesis document of a file, if one is named, and a progress bar, which it ends after the call.
-func WithSource(r *command.Run, node, genesisFile string, args []string,
-	use func(src audit.Source, how audit.Options) error) (err error) {
-	src, err := source(r, node, first(args))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, src.Close()) }()
-	bar := NewBar(r.Err)
-	how := audit.Options{Progress: bar.Show}
-	if genesisFile != "" {
-		if how.Genesis, err = genesis.ReadFile(genesisFile); err != nil {
-			return err
-		}
-	}
-	err = use(src, how)
-	bar.End()
-	return err
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -14,10 +15,11 @@ import (
 )
 
 type contributionsOptions struct {
-	node, genesis, data string
-	csv                 bool
-	pairs, seed         uint64
-	epoch               *uint64
+	Blocks
+	data        string
+	csv         bool
+	pairs, seed uint64
+	epoch       *uint64
 }
 
 func auditContributions() *cobra.Command {
@@ -42,8 +44,7 @@ cannot tell.`,
   spdl audit contributions --home ./net/node0 --csv > contributions.csv`,
 		Args: cobra.MaximumNArgs(1),
 	}, o.run)
-	SourceFlag(cmd, &o.node)
-	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
+	o.Flags(cmd)
 	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, with the test set (default: the embedded "+
 		"MNIST)")
 	command.Flag(cmd, &o.pairs, "pairs", 2, "pairs of permutations a round, each with its reverse").Positive()
@@ -63,22 +64,13 @@ func (o *contributionsOptions) run(r *command.Run, args []string) (err error) {
 	case o.pairs > maxPairs:
 		return command.Usage(fmt.Errorf("--pairs is %d, at most %d", o.pairs, maxPairs))
 	}
-	var found *audit.Report
-	var report contribution.Report
-	if err := WithSource(r, o.node, o.genesis, args, func(src audit.Source, how audit.Options) (err error) {
-		found, report, err = o.estimate(r, src, how)
-		return err
-	}); err != nil {
-		return err
-	}
-	text := report.Text
-	if o.csv {
-		text = report.CSV
-	}
-	if err := r.Show(report, text); err != nil {
-		return err
-	}
-	return Verdict(found)
+	return o.show(r, args, func(src audit.Source, how audit.Options) (any, func(io.Writer), *audit.Report, error) {
+		found, report, err := o.estimate(r, src, how)
+		if o.csv {
+			return report, report.CSV, found, err
+		}
+		return report, report.Text, found, err
+	})
 }
 
 // estimate replays the chain and adds up its rounds.
@@ -102,14 +94,15 @@ func (o *contributionsOptions) estimate(r *command.Run, src audit.Source, how au
 		return nil, none, err
 	}
 	var last *app.State
-	found, err := audit.Until(r.Context, src, how, func(b audit.Executed) error {
+	how.Executed = func(b audit.Executed) error {
 		last = b.State
 		if b.Record == nil {
 			return nil
 		}
 		round, _ := app.Block{Txs: b.Txs}.Round()
 		return e.Round(b.Before, round)
-	})
+	}
+	found, err := audit.Run(r.Context, src, how)
 	if err != nil {
 		return found, none, err
 	}
@@ -125,15 +118,4 @@ func (o *contributionsOptions) estimate(r *command.Run, src audit.Source, how au
 		return found, none, errors.New("the chain has no closed round to measure")
 	}
 	return found, report, nil
-}
-
-// Verdict returns the reason why a replay ended before the end of the chain, or nil.
-func Verdict(found *audit.Report) error {
-	if found.Divergence != nil {
-		return found.Divergence
-	}
-	if found.OtherVersion != nil {
-		return found.OtherVersion
-	}
-	return nil
 }

@@ -13,9 +13,9 @@ import (
 )
 
 type logOptions struct {
-	node, genesis string
-	csv           bool
-	kinds         []string
+	Blocks
+	csv   bool
+	kinds []string
 }
 
 func auditLog() *cobra.Command {
@@ -31,8 +31,7 @@ hash, and the signed header: spdl verify log proves the file without a node. --c
 		Example: "  spdl audit log chain.spdl -o json > log.json && spdl verify log log.json --genesis genesis.json",
 		Args:    cobra.MaximumNArgs(1),
 	}, o.run)
-	SourceFlag(cmd, &o.node)
-	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
+	o.Flags(cmd)
 	command.Flag(cmd, &o.csv, "csv", false, "write CSV: a line for each founder and each entry")
 	command.Flag(cmd, &o.kinds, "kind", nil, "kinds to print in the table and in CSV, as join,approve (default: "+
 		"all)").Values(audit.Kinds()...)
@@ -46,27 +45,19 @@ func (o *logOptions) run(r *command.Run, args []string) (err error) {
 	if len(o.kinds) > 0 && r.JSON {
 		return command.Usage(errors.New("--kind and -o json: a log in JSON is whole, its reader chooses"))
 	}
-	var log *audit.Log
-	var found *audit.Report
-	if err := WithSource(r, o.node, o.genesis, args, func(src audit.Source, how audit.Options) (err error) {
-		log, found, err = audit.RunLog(r.Context, src, how)
-		return err
-	}); err != nil {
-		return err
-	}
-	if err := log.Keep(o.kinds); err != nil {
-		return command.Usage(fmt.Errorf("--kind: %w", err))
-	}
-	write := log.WriteText
-	if o.csv {
-		var rows bytes.Buffer
-		if err := log.WriteCSV(&rows); err != nil {
-			return err
+	return o.show(r, args, func(src audit.Source, how audit.Options) (any, func(io.Writer), *audit.Report, error) {
+		log, found, err := audit.RunLog(r.Context, src, how)
+		if err != nil {
+			return nil, nil, nil, err
 		}
-		write = func(w io.Writer) { _, _ = rows.WriteTo(w) }
-	}
-	if err := r.Show(log, write); err != nil {
-		return err
-	}
-	return Verdict(found)
+		if err := log.Keep(o.kinds); err != nil {
+			return nil, nil, nil, command.Usage(fmt.Errorf("--kind: %w", err))
+		}
+		if !o.csv {
+			return log, log.WriteText, found, nil
+		}
+		var rows bytes.Buffer
+		err = log.WriteCSV(&rows)
+		return log, func(w io.Writer) { _, _ = rows.WriteTo(w) }, found, err
+	})
 }

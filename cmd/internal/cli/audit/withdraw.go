@@ -12,10 +12,8 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-type withdrawOptions struct{ node, genesis string }
-
 func auditWithdraw() *cobra.Command {
-	o := &withdrawOptions{}
+	o := &Blocks{}
 	cmd := command.New(&cobra.Command{
 		Use:   "withdraw PARTICIPANT [ARCHIVE]",
 		Short: "Say what the model holds of a participant that leaves, and what a restart without it costs",
@@ -29,29 +27,18 @@ The blocks are replayed as by audit replay: of a stopped node's --home, of an
 ARCHIVE, or of a running node by --node.`,
 		Example: "  spdl audit withdraw 2 chain.spdl\n  spdl audit withdraw 2 --node tcp://127.0.0.1:26657 -o json",
 		Args:    cobra.RangeArgs(1, 2),
-	}, o.run)
-	SourceFlag(cmd, &o.node)
-	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
+	}, func(r *command.Run, args []string) error {
+		participant, err := query.ParticipantIndex(args[0])
+		if err != nil {
+			return err
+		}
+		return o.show(r, args[1:], func(src audit.Source, how audit.Options) (any, func(io.Writer), *audit.Report, error) {
+			w, found, err := audit.RunWithdraw(r.Context, src, how, participant)
+			return w, func(out io.Writer) { withdrawText(out, w) }, found, err
+		})
+	})
+	o.Flags(cmd)
 	return cmd
-}
-
-func (o *withdrawOptions) run(r *command.Run, args []string) (err error) {
-	participant, err := query.ParticipantIndex(args[0])
-	if err != nil {
-		return err
-	}
-	var w *audit.Withdrawal
-	var found *audit.Report
-	if err := WithSource(r, o.node, o.genesis, args[1:], func(src audit.Source, how audit.Options) (err error) {
-		w, found, err = audit.RunWithdraw(r.Context, src, how, participant)
-		return err
-	}); err != nil {
-		return err
-	}
-	if err := r.Show(w, func(out io.Writer) { withdrawText(out, w) }); err != nil {
-		return err
-	}
-	return Verdict(found)
 }
 
 // withdrawText prints a withdrawal as text.

@@ -149,3 +149,11 @@ func (o *Option) check() error {
 	}
 	return nil
 }
+
+// TableFlags declares --label and --group, which name two columns of a CSV file with training data.
+func TableFlags(cmd *cobra.Command, label, group *string) {
+	Flag(cmd, label, "label", "", "column of the labels in the CSV file")
+	Flag(cmd, group, "group", "", "column of the CSV file that names the group of a row, as "+
+		"patient_id: the unit of privacy is then a group and not an example; a folder of images names its groups in "+
+		"train-groups.csv")
+}

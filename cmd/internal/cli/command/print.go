@@ -5,9 +5,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/cometbft/cometbft/config"
@@ -16,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/internal/newfile"
 	"github.com/spdl/spdl/internal/printable"
 )
 
@@ -128,4 +134,70 @@ func CheckChainID(id string) error {
 		return Usage(fmt.Errorf("--chain-id: %w", err))
 	}
 	return nil
+}
+
+// CheckOut returns an error if the file of a flag exists, because no command overwrites a file that a user names, or
+// if its folder does not. With endings it is also CheckEnding. A command that works long before it writes calls it
+// first.
+func CheckOut(flag, path, what string, endings ...string) error {
+	if len(endings) > 0 {
+		if err := CheckEnding(flag, path, what, endings...); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--%s is %s, and there is no folder %s", flag, path, filepath.Dir(path))
+	}
+	return newfile.Check(path)
+}
+
+// WriteOut writes the file of a flag, which must not exist.
+func WriteOut(path string, data []byte) error { return newfile.Write(path, data) }
+
+// CheckEnding returns a UsageError if the name of a flag's file has an ending that is none of the given
+// ones, as ".html". The text says what the file is. A name without an ending is right.
+func CheckEnding(flag, path, what string, endings ...string) error {
+	if ending := filepath.Ext(path); ending != "" && !slices.Contains(endings, strings.ToLower(ending)) {
+		return Usage(fmt.Errorf("--%s is %s, want a name that ends in %s: %s", flag, path, strings.Join(endings, " or "),
+			what))
+	}
+	return nil
+}
+
+// OneLine returns a logger that writes each entry as one line. Messages and values may be the words of
+// a trainer, a peer or a server: in them it escapes all characters that do not print, so that none
+// controls a terminal or looks like another entry.
+func OneLine(to log.Logger) log.Logger { return oneLine{to} }
+
+type oneLine struct{ log.Logger }
+
+func (l oneLine) Debug(msg string, keyvals ...any) {
+	l.Logger.Debug(printable.Line(msg), lines(keyvals)...)
+}
+func (l oneLine) Info(msg string, keyvals ...any) {
+	l.Logger.Info(printable.Line(msg), lines(keyvals)...)
+}
+func (l oneLine) Warn(msg string, keyvals ...any) {
+	l.Logger.Warn(printable.Line(msg), lines(keyvals)...)
+}
+func (l oneLine) Error(msg string, keyvals ...any) {
+	l.Logger.Error(printable.Line(msg), lines(keyvals)...)
+}
+
+func (l oneLine) With(keyvals ...any) log.Logger { return oneLine{l.Logger.With(lines(keyvals)...)} }
+
+// lines returns keys and values in which every text is one line.
+func lines(keyvals []any) []any {
+	out := make([]any, len(keyvals))
+	for i, v := range keyvals {
+		switch v := v.(type) {
+		case string:
+			out[i] = printable.Line(v)
+		case error, fmt.Stringer:
+			out[i] = printable.Line(fmt.Sprint(v)) // Sprint survives a nil pointer
+		default:
+			out[i] = v
+		}
+	}
+	return out
 }

@@ -2,9 +2,17 @@ package command
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/version"
 )
 
 // Execute runs a command line of a root and returns its exit code. Data goes to the root's output;
@@ -71,4 +79,62 @@ func addCobras(root *cobra.Command) *cobra.Command {
 		}
 	}
 	return root
+}
+
+func init() { cobra.EnableCommandSorting = false } // groups have their commands in the order of use
+
+// helpWidth is the width, in characters, at which cobra wraps the texts of flags.
+const helpWidth = 100
+
+// setHelp gives a root cobra's help, with wrapped flags, and beneath the root's what holds for every command.
+func setHelp(root *cobra.Command) {
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages",
+		fmt.Sprint("FlagUsagesWrapped ", helpWidth)) +
+		fmt.Sprintf(`{{if not .HasParent}}
+Environment:
+  SPDL_NAME  the flag --name of any command, as SPDL_NODE for --node
+  NO_COLOR   if it is set, no colours
+
+Exit codes:
+  0  done
+  %d  failed
+  %d  wrong use
+  %d  the node did not answer
+  %d  the chain is of another version than this program
+{{end}}`, Failure, WrongUse, Unreachable, Upgrade))
+}
+
+// Build returns the name of this build: its version, with the hash of the executable if the version
+// does not identify the sources.
+func Build() (string, error) {
+	v := version.Version
+	if v != version.Unreleased && !strings.HasSuffix(v, "-dirty") {
+		return v, nil
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s (executable %x)", v, h.Sum(nil)[:6]), nil
+}
+
+// Program returns what a reader types to run a program of this release: with the folder of this
+// program if it was run by its path, as build/spdl or build/spdl-lab, and otherwise the name alone.
+func Program(name string) string { return programBeside(os.Args[0], name) }
+
+func programBeside(run, name string) string {
+	at := strings.LastIndexByte(run, filepath.Separator)
+	if at < 0 || run[at+1:] != "spdl" && run[at+1:] != "spdl-lab" {
+		return name
+	}
+	return run[:at+1] + name
 }

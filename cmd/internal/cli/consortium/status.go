@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/founding"
+	"github.com/spdl/spdl/cmd/internal/probe"
 )
 
 // standing is what status knows of a member.
@@ -174,4 +176,18 @@ func (s standing) line() string {
 		return line + fmt.Sprintf("answers; its clock is %.0f ms off", *s.ClockMs)
 	}
 	return line + "answers"
+}
+
+// probeAll probes the addresses of all entries at once. The result is in the order of the members;
+// nil is a node that answers, or an entry without an address.
+func probeAll(ctx context.Context, f *founding.Founding) []error {
+	errs := make([]error, len(f.Entries))
+	var wg sync.WaitGroup
+	for i, e := range f.Entries {
+		if e != nil && e.Address != "" {
+			wg.Go(func() { errs[i] = probe.Node(ctx, e.Address) })
+		}
+	}
+	wg.Wait()
+	return errs
 }

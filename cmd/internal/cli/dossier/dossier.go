@@ -16,17 +16,16 @@ import (
 
 	"github.com/spdl/spdl/abci/home"
 	source "github.com/spdl/spdl/cmd/internal/audit"
+	"github.com/spdl/spdl/cmd/internal/audit/dossier"
 	"github.com/spdl/spdl/cmd/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/dossier"
-	"github.com/spdl/spdl/cmd/internal/dossier/evidence"
-	"github.com/spdl/spdl/cmd/internal/dossier/sheet"
 )
 
 type options struct {
-	node, genesis, out, after, sign string
-	sheets                          []string
-	template                        bool
+	audit.Blocks
+	out, after, sign string
+	sheets           []string
+	template         bool
 }
 
 // Command returns the command.
@@ -40,7 +39,7 @@ each participant, membership and approvals with dates, incidents and offences,
 whether the resilience condition held in each round, data sheets of the members,
 and what supports the points of the AI Act's Annex IV and of the GDPR's Articles
 30 and 35. It is an archive with one page, in HTML and in Markdown, the claims as
-JSON, and the evidence. Every sentence names its proof, or is declared.
+JSON, and the dossier. Every sentence names its proof, or is declared.
 
 The chain is replayed as by audit replay: of the stopped node of --home, of an
 ARCHIVE, or of a running node by --node. The participant's key of --home signs.
@@ -56,8 +55,7 @@ docs/VERIFY.md says what each section is.`,
 			"  spdl verify dossier ours.dossier.zip --trust-height 10 --trust-hash 5F2B...",
 		Args: cobra.MaximumNArgs(1),
 	}, o.run)
-	audit.SourceFlag(cmd, &o.node)
-	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
+	o.Flags(cmd)
 	command.Flag(cmd, &o.out, "out", "", "file to write; it must not exist (default: CHAIN.dossier.zip)")
 	command.Flag(cmd, &o.after, "after", "", "dossier that the release before an upgrade wrote of its heights, to "+
 		"continue")
@@ -86,7 +84,7 @@ func (o *options) run(r *command.Run, args []string) error {
 		return o.signSheet(r)
 	}
 	if o.template {
-		return r.Show(map[string]string{"template": sheet.Template()}, command.Line(sheet.Template()))
+		return r.Show(map[string]string{"template": dossier.SheetTemplate()}, command.Line(dossier.SheetTemplate()))
 	}
 	if err := command.CheckOut("out", o.out, "a dossier is a ZIP archive, with its page in it as HTML and Markdown",
 		".zip"); err != nil {
@@ -133,19 +131,19 @@ func (o *options) run(r *command.Run, args []string) error {
 	if err := r.Show(m, m.text); err != nil {
 		return err
 	}
-	return audit.Verdict(found)
+	return found.Short()
 }
 
 // gather replays the chain of the source. It returns the evidence for the dossier, which continues the
 // dossier of --after if there is one, and the report of the replay.
-func (o *options) gather(r *command.Run, args []string) (gathered *evidence.Evidence, found *source.Report,
+func (o *options) gather(r *command.Run, args []string) (gathered *dossier.Evidence, found *source.Report,
 	err error) {
-	err = audit.WithSource(r, o.node, o.genesis, args, func(src source.Source, how source.Options) error {
+	err = o.With(r, args, func(src source.Source, how source.Options) error {
 		earlier, err := o.earlier(r.Context, src, how)
 		if err != nil {
 			return err
 		}
-		gathered, found, err = evidence.Collect(r.Context, src, how, earlier)
+		gathered, found, err = dossier.Collect(r.Context, src, how, earlier)
 		return err
 	})
 	return gathered, found, err
@@ -182,7 +180,7 @@ func (o *options) signSheet(r *command.Run) error {
 	if err != nil {
 		return err
 	}
-	signed, err := sheet.SignFile(data, doc.ChainID, key)
+	signed, err := dossier.SignSheet(data, doc.ChainID, key)
 	if err != nil {
 		return fmt.Errorf("--sign: %s: %w", o.sign, err)
 	}
@@ -191,7 +189,7 @@ func (o *options) signSheet(r *command.Run) error {
 
 // earlier returns the evidence of the dossier to continue, verified by the genesis of the replay, nil for
 // none.
-func (o *options) earlier(ctx context.Context, src source.Source, how source.Options) (*evidence.Evidence, error) {
+func (o *options) earlier(ctx context.Context, src source.Source, how source.Options) (*dossier.Evidence, error) {
 	if o.after == "" {
 		return nil, nil
 	}
@@ -203,7 +201,7 @@ func (o *options) earlier(ctx context.Context, src source.Source, how source.Opt
 	if doc == nil {
 		doc = src.Genesis()
 	}
-	_, e, err := dossier.Open(ctx, data, dossier.Founded(doc))
+	_, e, err := dossier.Open(ctx, data, source.Founded(doc))
 	if err != nil {
 		return nil, fmt.Errorf("--after: %s: %w", o.after, err)
 	}
@@ -211,19 +209,19 @@ func (o *options) earlier(ctx context.Context, src source.Source, how source.Opt
 }
 
 // readSheets reads the data sheets, in the order of their participants.
-func (o *options) readSheets() ([]sheet.Sheet, error) {
-	var all []sheet.Sheet
+func (o *options) readSheets() ([]dossier.Sheet, error) {
+	var all []dossier.Sheet
 	for _, path := range o.sheets {
-		s, err := sheet.ReadFile(path)
+		s, err := dossier.ReadSheetFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("--data-sheet: %w", err)
 		}
-		if slices.ContainsFunc(all, func(other sheet.Sheet) bool { return other.Participant == s.Participant }) {
+		if slices.ContainsFunc(all, func(other dossier.Sheet) bool { return other.Participant == s.Participant }) {
 			return nil, command.Usage(fmt.Errorf("--data-sheet: %s is a second one of participant %d", path, s.Participant))
 		}
 		all = append(all, s)
 	}
-	slices.SortFunc(all, func(a, b sheet.Sheet) int { return cmp.Compare(a.Participant, b.Participant) })
+	slices.SortFunc(all, func(a, b dossier.Sheet) int { return cmp.Compare(a.Participant, b.Participant) })
 	return all, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/shape"
 	"github.com/spdl/spdl/cmd/internal/plan"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
@@ -38,8 +39,9 @@ The time of a round follows from --link, --latency, --step and --cores, unless -
 silent, all links are alike, and each node has its cores to itself.
 
 Give the target --epsilon or the --noise-multiplier, or --params or --preset alone, which
-then sets the noise. The parameters decide whatever else is not given. Accuracy is shown where it
-was measured on MNIST at these settings.`,
+then sets the noise. The parameters decide whatever else is not given, and the participants share
+the rows of --data evenly, or those of MNIST. Accuracy is shown where it was measured on MNIST at
+these settings.`,
 		Example: `  spdl plan --epsilon 1
   spdl plan --participants 20 --rule krum --epsilon 4 --round-time 5s
   spdl plan --preset mlp --output json
@@ -88,23 +90,15 @@ func (o *options) planned(p plan.Plan) params.Params {
 // options are the flags: fields of the plan's input, and values from which its other fields follow.
 type options struct {
 	plan.Input
-	file, preset, model, data, label, group, schema, rate string
+	shape.Origin
+	rate string
 
 	force  bool
 	params params.Params // of the file, or of the preset with the data and the model
 }
 
 func (o *options) declare(cmd *cobra.Command) {
-	command.Flag(cmd, &o.file, "params", "", "JSON file of parameters to start from, as spdl new writes and spdl query "+
-		"params prints them, in place of a preset")
-	command.Flag(cmd, &o.preset, "preset", Plannable()[0], "parameters to start from: "+strings.Join(Plannable(), ", ")+
-		"; or external, with --model").Values(Plannable()...)
-	command.Flag(cmd, &o.model, "model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
-	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, which the participants share evenly "+
-		"(default: MNIST)")
-	command.TableFlags(cmd, &o.label, &o.group)
-	command.Flag(cmd, &o.schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, "+
-		"categories, classes; in place of --label and --group")
+	o.Origin.Flags(cmd, Plannable(), Plannable()[0], "the preset")
 	command.Flag(cmd, &o.Participants, "participants,n", 4, "participants, N")
 	command.Flag(cmd, &o.Byzantine, "byzantine,f", 0, "Byzantine participants to withstand (default: (N-1)/3)")
 	command.Flag(cmd, &o.Rule, "rule", "", "aggregation rule (default: the preset's)").Values(rules.Names()...)
@@ -179,7 +173,7 @@ func (o *options) complete(r *command.Run) error {
 // base returns the parameters to start from, and the number of examples of all participants: by
 // default those for which the batch of --params is meant.
 func (o *options) base(r *command.Run) (p params.Params, all int, err error) {
-	if o.file == "" {
+	if o.Origin.Params == "" {
 		own, err := o.own()
 		if err != nil {
 			return p, 0, err
@@ -188,18 +182,18 @@ func (o *options) base(r *command.Run) (p params.Params, all int, err error) {
 		if own.Data != nil {
 			all = own.Data.Examples
 		}
-		p, err = preset.Make(o.preset, o.Participants, own)
+		p, err = preset.Make(o.Preset, o.Participants, own)
 		return p, all, err
 	}
-	if r.Given(&o.preset) || o.model+o.data+o.label+o.group+o.schema != "" {
+	if r.Given(&o.Preset) || o.Origin.Model+o.Data+o.Label+o.Group+o.Schema != "" {
 		return p, 0, errors.New("--params with --preset, --model, --data, --label, --group or --schema, which make " +
 			"parameters: the file has them")
 	}
-	if p, err = preset.Load(o.file); err != nil {
+	if p, err = preset.Load(o.Origin.Params); err != nil {
 		return p, 0, err
 	}
 	if _, err = p.Validate(o.Participants); err != nil {
-		return p, 0, fmt.Errorf("%s: %w", o.file, err)
+		return p, 0, fmt.Errorf("%s: %w", o.Origin.Params, err)
 	}
 	fits, _ := p.Privacy.Fits(int(p.Privacy.Batch))
 	return p, fits * o.Participants, nil
@@ -213,8 +207,8 @@ func (o *options) take(p params.Params, examples int) {
 	if p.Privacy.Lemma1Epsilon != 0 { // the plan then shows the lemma's claim beside the true epsilon
 		o.Accountant = plan.Lemma1
 	}
-	if o.Model = model.SpecOf(p.Model); p.Model.Kind == params.ModelExternal {
-		o.Model, o.External = model.Spec{}, p.Model.Dim()
+	if o.Input.Model = model.SpecOf(p.Model); p.Model.Kind == params.ModelExternal {
+		o.Input.Model, o.External = model.Spec{}, p.Model.Dim()
 	}
 	o.SamplingRate, o.Units = p.Privacy.SamplingRate, p.Privacy.Units()
 	o.Unit, o.Neighbours = p.UnitName(), p.Privacy.Neighbours()
@@ -239,34 +233,23 @@ func config(p params.Params, n, validators int) plan.Config {
 
 // own returns the data and the model that the flags name.
 func (o *options) own() (own preset.Own, err error) {
+	if err = o.Origin.Check(); err == nil {
+		own, err = o.Own()
+	}
+	if err != nil {
+		return own, err
+	}
 	own.Epsilon = o.Epsilon
-	if o.model+o.data+o.schema != "" { // otherwise complete applies these flags to the finished preset
+	if own.Model != nil || own.Data != nil { // otherwise complete applies these flags to the finished preset
 		own.Examples, own.Rounds = max(0, o.Samples), uint64(max(0, o.Rounds))
 	}
-	if o.model != "" {
-		m, err := preset.LoadModel(o.model)
-		if err != nil {
-			return own, err
-		}
-		own.Model = &m
-	}
-	if o.data+o.schema == "" {
-		if o.label != "" {
-			return own, fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", o.label)
-		}
-		if o.group != "" {
-			return own, fmt.Errorf("--group %q names a column of a CSV file: name the file with --data", o.group)
-		}
-		return own, nil
-	}
-	d, err := preset.Source{Path: o.data, Label: o.label, Group: o.group, Schema: o.schema}.Read()
-	if own.Data = &d; err == nil && d.Examples == 0 {
+	if d := own.Data; d != nil && d.Examples == 0 {
 		if o.Samples == 0 {
 			return own, errors.New("--schema without --data: give the examples of a participant with --examples")
 		}
 		d.Examples = o.Samples * o.Participants
 	}
-	return own, err
+	return own, nil
 }
 
 // privacy applies the flags that exclude each other, over a preset's settings.
@@ -278,7 +261,7 @@ func (o *options) privacy(r *command.Run, preset params.Privacy) error {
 		return errors.New("--sampling-rate and --batch: one of them")
 	case epsilon && noise:
 		return errors.New("--epsilon and --noise-multiplier: one of them")
-	case !epsilon && !noise && !r.Given(&o.preset) && o.file+o.data+o.schema == "":
+	case !epsilon && !noise && !r.Given(&o.Preset) && o.Origin.Params+o.Data+o.Schema == "":
 		return errors.New("--epsilon, --noise-multiplier, --params, --preset or --data is needed")
 	}
 	switch fixed := preset.SamplingRate == 0; {

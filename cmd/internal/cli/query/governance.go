@@ -8,8 +8,6 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
@@ -19,8 +17,9 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
-func queryLeader() *cobra.Command {
-	return question{use: "leader", example: "spdl query leader",
+// consortiumQuestions are the questions about leaders, members and what they decide.
+var consortiumQuestions = []question{
+	{use: "leader", example: "spdl query leader",
 		short: "Who may close the open round at the next height",
 		ask: told((*client.Client).Leader, func(w io.Writer, l query.Leader) {
 			everybody := ""
@@ -33,11 +32,8 @@ func queryLeader() *cobra.Command {
 			fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d is the next, opened at %d\nview     %d is the "+
 				"highest open, one more every %d heights\nleaders  %v%s\nranking  %v\n",
 				l.Round, l.Epoch, l.Height, l.Opened, l.View, l.ViewBlocks, l.Leaders, everybody, l.Ranking)
-		})}.command()
-}
-
-func queryElection() *cobra.Command {
-	return question{use: "election [[EPOCH] ROUND]", example: "spdl query election 41",
+		})},
+	{use: "election [[EPOCH] ROUND]", example: "spdl query election 41",
 		short: "The VRF outputs that a closed round's gradients prove " +
 			"(default: the last)", args: RoundArgs,
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
@@ -53,21 +49,15 @@ func queryElection() *cobra.Command {
 					return fmt.Sprintf("%d\t%.6f\t%s", d.Participant, float64(d.Reputation)/params.One, command.Plain(d.Output))
 				})
 			}, err
-		}}.command()
-}
-
-func queryReputation() *cobra.Command {
-	return question{use: "reputation", example: "spdl query reputation -o json",
+		}},
+	{use: "reputation", example: "spdl query reputation -o json",
 		short: "Active participants: reputation, right to lead, offences",
 		ask: table((*client.Client).Reputation,
 			"participant\tmoniker\treputation\tmay lead\tparticipations\toffences", func(s query.Standing) string {
 				return fmt.Sprintf("%d\t%q\t%.6f\t%t\t%d\t%d", s.Participant, s.Moniker, float64(s.Reputation)/params.One,
 					s.MayLead, s.Participations, s.Offences)
-			})}.command()
-}
-
-func queryMembership() *cobra.Command {
-	return question{use: "membership", example: "spdl query membership",
+			})},
+	{use: "membership", example: "spdl query membership",
 		short: "Who is registered, and the proposals that wait", path: fixed("proposals"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
 			r := chainview.New(c, c.RPC(), chainview.Options{}).Reader(ctx)
@@ -87,7 +77,70 @@ func queryMembership() *cobra.Command {
 				printProposals(t, m)
 				_ = t.Flush()
 			}, nil
-		}}.command()
+		}},
+	{use: "proposals", example: "spdl query proposals --node tcp://127.0.0.1:26657",
+		short: "Open proposals with who approved, and what became of earlier ones",
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
+			r := chainview.New(c, c.RPC(), chainview.Options{}).Reader(ctx)
+			p := proposals{r.Governance()}
+			return struct {
+				Threshold int                 `json:"threshold"`
+				Open      []chainview.Open    `json:"open"`
+				Decided   []chainview.Decided `json:"decided"`
+			}{p.Threshold, p.Open, p.Past}, p.text, r.Err()
+		}},
+	{use: "evidence", example: "spdl query evidence",
+		short: "Proven offences: equivocations, and what CometBFT proved of validators",
+		path:  fixed("offences"),
+		ask: table((*client.Client).Evidence, "participant\tof\tepoch\tround\tview\tproven at\tevidence",
+			func(o app.Offence) string {
+				return fmt.Sprintf("%d\t%s\t%d\t%d\t%d\t%d\t%x", o.Participant, o.Cause(), o.Epoch, o.Round, o.View, o.Height,
+					o.Evidence)
+			})},
+	{use: "epochs", example: "spdl query epochs",
+		short: "The epochs that ended and the running one", path: fixed("epochs"),
+		ask: table((*client.Client).Epochs, "epoch\trounds\tplanned\theights\tpreset\trule\tparameters\tmodel",
+			func(e query.EpochState) string {
+				heights := fmt.Sprintf("%d to %d", e.Opened, e.Closed)
+				switch {
+				case e.Running && e.Finished:
+					heights = fmt.Sprintf("from %d, finished", e.Opened)
+				case e.Running:
+					heights = fmt.Sprintf("from %d, runs", e.Opened)
+				}
+				return fmt.Sprintf("%d\t%d\t%d\t%s\t%s\t%s\t%d\t%s", e.Epoch, e.Rounds, e.Planned, heights,
+					command.Plain(e.Preset), command.Plain(e.Rule), e.Dim, command.Plain(e.ModelHash))
+			})},
+	{use: "upgrade", example: "spdl query upgrade",
+		short: "The version of the state machine, the upgrades that were made and the one " +
+			"that is planned", path: fixed("progress"),
+		ask: told((*client.Client).Upgrade, func(w io.Writer, u query.UpgradeState) {
+			fmt.Fprintf(w, "version  %d executes the next height\nheight   %d is the last committed\n", u.Version, u.Height)
+			for _, made := range u.Made {
+				fmt.Fprintf(w, "made     %q to version %d at height %d\n", made.Name, made.Version, made.Height)
+			}
+			planned := "none"
+			if p := u.Planned; p != nil {
+				planned = fmt.Sprintf("%q to version %d at height %d: nodes stop after height %d, %d from now", p.Name, p.Version,
+					p.Height, p.Height-1, p.Height-1-min(u.Height, p.Height-1))
+			}
+			fmt.Fprintln(w, "planned ", planned)
+		})},
+	{use: "refusals [[EPOCH] ROUND]", example: "spdl query refusals 41",
+		short: "Gradients that this node rejected, with sender and reason " +
+			"(default: of the last 256 rounds)", args: RoundArgs,
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
+			ask := c.Refusals
+			if len(args) > 0 {
+				epoch, t, err := RoundArgument(ctx, c, args)
+				if err != nil {
+					return nil, nil, err
+				}
+				ask = func(ctx context.Context) ([]query.Rejection, error) { return c.RefusalsOf(ctx, epoch, t) }
+			}
+			all, err := ask(ctx)
+			return all, func(w io.Writer) { refusalsText(w, all) }, err
+		}},
 }
 
 // printMembers writes a line for each participant that was ever registered. The heights of joining
@@ -121,50 +174,4 @@ func printProposals(t io.Writer, m chainview.Governance) {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", command.Plain(p.ID), command.Plain(p.Kind), p.Height,
 			approvals(p, m.Threshold), state, command.Plain(chainview.AboutByName(m.Membership, p.Proposal)))
 	}
-}
-
-func queryEvidence() *cobra.Command {
-	return question{use: "evidence", example: "spdl query evidence",
-		short: "Proven offences: equivocations, and what CometBFT proved of validators",
-		path:  fixed("offences"),
-		ask: table((*client.Client).Evidence, "participant\tof\tepoch\tround\tview\tproven at\tevidence",
-			func(o app.Offence) string {
-				return fmt.Sprintf("%d\t%s\t%d\t%d\t%d\t%d\t%x", o.Participant, o.Cause(), o.Epoch, o.Round, o.View, o.Height,
-					o.Evidence)
-			})}.command()
-}
-
-func queryEpochs() *cobra.Command {
-	return question{use: "epochs", example: "spdl query epochs",
-		short: "The epochs that ended and the running one", path: fixed("epochs"),
-		ask: table((*client.Client).Epochs, "epoch\trounds\tplanned\theights\tpreset\trule\tparameters\tmodel",
-			func(e query.EpochState) string {
-				heights := fmt.Sprintf("%d to %d", e.Opened, e.Closed)
-				switch {
-				case e.Running && e.Finished:
-					heights = fmt.Sprintf("from %d, finished", e.Opened)
-				case e.Running:
-					heights = fmt.Sprintf("from %d, runs", e.Opened)
-				}
-				return fmt.Sprintf("%d\t%d\t%d\t%s\t%s\t%s\t%d\t%s", e.Epoch, e.Rounds, e.Planned, heights,
-					command.Plain(e.Preset), command.Plain(e.Rule), e.Dim, command.Plain(e.ModelHash))
-			})}.command()
-}
-
-func queryUpgrade() *cobra.Command {
-	return question{use: "upgrade", example: "spdl query upgrade",
-		short: "The version of the state machine, the upgrades that were made and the one " +
-			"that is planned", path: fixed("progress"),
-		ask: told((*client.Client).Upgrade, func(w io.Writer, u query.UpgradeState) {
-			fmt.Fprintf(w, "version  %d executes the next height\nheight   %d is the last committed\n", u.Version, u.Height)
-			for _, made := range u.Made {
-				fmt.Fprintf(w, "made     %q to version %d at height %d\n", made.Name, made.Version, made.Height)
-			}
-			planned := "none"
-			if p := u.Planned; p != nil {
-				planned = fmt.Sprintf("%q to version %d at height %d: nodes stop after height %d, %d from now", p.Name, p.Version,
-					p.Height, p.Height-1, p.Height-1-min(u.Height, p.Height-1))
-			}
-			fmt.Fprintln(w, "planned ", planned)
-		})}.command()
 }

@@ -1,44 +1,16 @@
 package query
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"slices"
 
-	"github.com/spf13/cobra"
-
-	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/caveat"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/privacy/accountant"
 )
-
-func queryPrivacy() *cobra.Command {
-	return question{use: "privacy [PARTICIPANT]", example: "spdl query privacy 2",
-		short: "What each participant's gradients have cost: epsilon, " +
-			"budget, participations left", args: cobra.MaximumNArgs(1),
-		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
-			var all []query.Spend
-			var err error
-			if len(args) == 0 {
-				all, err = c.Privacy(ctx)
-			} else {
-				index, err := ParticipantIndex(args[0])
-				if err != nil {
-					return nil, nil, err
-				}
-				one, err := c.PrivacyOf(ctx, index)
-				if err != nil {
-					return nil, nil, err
-				}
-				all = []query.Spend{one}
-			}
-			return all, func(w io.Writer) { PrivacyText(w, all) }, err
-		}}.command()
-}
 
 // spentText returns an epsilon as text, or says that there is none.
 func spentText(epsilon *float64) string {

@@ -2,16 +2,12 @@ package query
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/chainview"
@@ -20,20 +16,6 @@ import (
 
 // proposals are the open proposals and the decided ones.
 type proposals struct{ chainview.Governance }
-
-func queryProposals() *cobra.Command {
-	return question{use: "proposals", example: "spdl query proposals --node tcp://127.0.0.1:26657",
-		short: "Open proposals with their votes, and what became of earlier ones",
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
-			r := chainview.New(c, c.RPC(), chainview.Options{}).Reader(ctx)
-			p := proposals{r.Governance()}
-			return struct {
-				Threshold int                 `json:"threshold"`
-				Open      []chainview.Open    `json:"open"`
-				Decided   []chainview.Decided `json:"decided"`
-			}{p.Threshold, p.Open, p.Past}, p.text, r.Err()
-		}}.command()
-}
 
 // age describes the time since a proposal was made, "" if the time is unknown.
 func age(at *time.Time, now time.Time) string {

@@ -20,6 +20,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // question is a command that asks a node and shows the answer.
@@ -108,16 +109,17 @@ func (q question) answer(r *command.Run, node string, args []string, prove bool)
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	group := command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(),
-		queryNeighbours(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
-		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryProposals(), queryEvidence(),
-		queryEpochs(), queryUpgrade(), queryRefusals())
+	group := command.Group("query", "Ask a node about the training and the consortium", queryStatus())
+	for _, q := range slices.Concat(trainingQuestions, consortiumQuestions) {
+		group.AddCommand(q.command())
+	}
 	group.Aliases = []string{"q"}
 	return group
 }
 
-func queryRound() *cobra.Command {
-	return question{use: "round [[EPOCH] ROUND]", example: "spdl query round 11\n  spdl query round 0 10  # of epoch 0",
+// trainingQuestions are the questions about rounds, models and what they have cost.
+var trainingQuestions = []question{
+	{use: "round [[EPOCH] ROUND]", example: "spdl query round 11\n  spdl query round 0 10  # of epoch 0",
 		short: "A closed round: leader, view, epsilon, every gradient's score " +
 			"and fate (default: the last)", args: RoundArgs, path: ofRound("round"),
 		ask: recorded(func(ctx context.Context, c *client.Client, r app.Record) (any, func(io.Writer), error) {
@@ -127,12 +129,9 @@ func queryRound() *cobra.Command {
 			}
 			p, err := priced(ctx, c, r)
 			return p, func(w io.Writer) { RoundText(w, r, people, p.cost()) }, err
-		})}.command()
-}
-
-// queryNeighbours shows the neighbours of gradients. Records leave them out, so the command computes them.
-func queryNeighbours() *cobra.Command {
-	return question{use: "neighbours [[EPOCH] ROUND]", example: "spdl query neighbours 41",
+		})},
+	// A record leaves the neighbours out: the node computes them.
+	{use: "neighbours [[EPOCH] ROUND]", example: "spdl query neighbours 41",
 		short: "With whose gradients the rule compared each gradient of a closed round (default: the last)", args: RoundArgs,
 		ask: recorded(func(ctx context.Context, c *client.Client, r app.Record) (any, func(io.Writer), error) {
 			list, err := c.Neighbours(ctx, r)
@@ -145,7 +144,46 @@ func queryNeighbours() *cobra.Command {
 					return fmt.Sprintf("%d\t%s", n.Participant, strings.Trim(fmt.Sprint(n.Of), "[]"))
 				})
 			}, err
-		})}.command()
+		})},
+	{use: "model [[EPOCH] ROUND]", example: "spdl query model 41 -o json",
+		short: "The model's parameters, now or after a closed round: base64 " +
+			"of little-endian float64", args: RoundArgs, path: ofModel,
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
+			m, err := modelArgument(ctx, c, args)
+			return m, func(w io.Writer) {
+				fmt.Fprintf(w, "epoch       %d\nrounds      %d applied\nhash        %s\nparameters  %d\n%s\n",
+					m.Epoch, m.Round, m.Hash, len(m.Parameters)/8, base64.StdEncoding.EncodeToString(m.Parameters))
+			}, err
+		}},
+	{use: "participants", example: "spdl query participants",
+		short: "All participants: reputation and participations",
+		path:  fixed("participants"),
+		ask: table((*client.Client).Participants, "index\tmoniker\treputation\tparticipations\tactive\tpublic key",
+			func(p app.Participant) string {
+				return fmt.Sprintf("%d\t%q\t%.6f\t%d\t%t\t%s", p.Index, p.Moniker, float64(p.Reputation)/params.One,
+					p.Participations, p.Active, base64.StdEncoding.EncodeToString(p.PubKey))
+			})},
+	{use: "params", example: "spdl query params > params.json",
+		short: "The epoch's parameters", path: fixed("params"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
+			p, err := c.Params(ctx)
+			return p, nil, err
+		}},
+	{use: "privacy [PARTICIPANT]", example: "spdl query privacy 2",
+		short: "What each participant's gradients have cost: epsilon, " +
+			"budget, participations left", args: cobra.MaximumNArgs(1),
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
+			var all []query.Spend
+			var index uint32
+			var err error
+			if len(args) == 0 {
+				all, err = c.Privacy(ctx)
+			} else if index, err = ParticipantIndex(args[0]); err == nil {
+				all = make([]query.Spend, 1)
+				all[0], err = c.PrivacyOf(ctx, index)
+			}
+			return all, func(w io.Writer) { PrivacyText(w, all) }, err
+		}},
 }
 
 // RoundNumbers reads the arguments [[EPOCH] ROUND].
@@ -253,19 +291,6 @@ func RoundText(w io.Writer, r app.Record, people []app.Participant, cost string)
 	_ = t.Flush()
 }
 
-func queryModel() *cobra.Command {
-	return question{use: "model [[EPOCH] ROUND]", example: "spdl query model 41 -o json",
-		short: "The model's parameters, now or after a closed round: base64 " +
-			"of little-endian float64", args: RoundArgs, path: ofModel,
-		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
-			m, err := modelArgument(ctx, c, args)
-			return m, func(w io.Writer) {
-				fmt.Fprintf(w, "epoch       %d\nrounds      %d applied\nhash        %s\nparameters  %d\n%s\n",
-					m.Epoch, m.Round, m.Hash, len(m.Parameters)/8, base64.StdEncoding.EncodeToString(m.Parameters))
-			}, err
-		}}.command()
-}
-
 // modelArgument returns the model after the round in the arguments, or without arguments the current model.
 func modelArgument(ctx context.Context, c *client.Client, args []string) (query.ModelState, error) {
 	if len(args) == 0 {
@@ -278,22 +303,99 @@ func modelArgument(ctx context.Context, c *client.Client, args []string) (query.
 	return c.ModelOf(ctx, epoch, t)
 }
 
-func queryParticipants() *cobra.Command {
-	return question{use: "participants", example: "spdl query participants",
-		short: "All participants: reputation and participations",
-		path:  fixed("participants"),
-		ask: table((*client.Client).Participants, "index\tmoniker\treputation\tparticipations\tactive\tpublic key",
-			func(p app.Participant) string {
-				return fmt.Sprintf("%d\t%q\t%.6f\t%d\t%t\t%s", p.Index, p.Moniker, float64(p.Reputation)/params.One,
-					p.Participations, p.Active, base64.StdEncoding.EncodeToString(p.PubKey))
-			})}.command()
+// Path returns the query path for the arguments of a command.
+type Path func(context.Context, *client.Client, []string) (string, error)
+
+// Prove queries a value with its proof, and computes the application hash to which the proof leads.
+func Prove(ctx context.Context, c *client.Client, path Path, args []string) (asked string, p client.ProvenAnswer,
+	root [32]byte, err error) {
+	if asked, err = path(ctx, c, args); err != nil {
+		return asked, p, root, err
+	}
+	if p, err = c.Prove(ctx, asked); err != nil {
+		return asked, p, root, err
+	}
+	root, err = p.Root()
+	return asked, p, root, err
 }
 
-func queryParams() *cobra.Command {
-	return question{use: "params", example: "spdl query params > params.json",
-		short: "The epoch's parameters", path: fixed("params"),
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
-			p, err := c.Params(ctx)
-			return p, nil, err
-		}}.command()
+// fixed returns the Path of a question without arguments.
+func fixed(path string) Path {
+	return func(context.Context, *client.Client, []string) (string, error) { return path, nil }
+}
+
+// ofRound returns the Path of a value that the state holds for each round.
+func ofRound(name string) Path {
+	return func(ctx context.Context, c *client.Client, args []string) (string, error) {
+		epoch, t, err := RoundArgument(ctx, c, args)
+		return fmt.Sprintf("%s/%d/%d", name, epoch, t), err
+	}
+}
+
+// ofModel is the Path of the current model, or of the model after a round.
+func ofModel(ctx context.Context, c *client.Client, args []string) (string, error) {
+	if len(args) == 0 {
+		return "model", nil
+	}
+	return ofRound("model")(ctx, c, args)
+}
+
+// prove answers a question by the value in the state and its proof.
+func (q question) prove(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
+	_, p, root, err := Prove(ctx, c, q.path, args)
+	return struct {
+		client.ProvenAnswer
+		AppHash string `json:"app_hash"` // the application hash to which the proof leads
+	}{p, hex.EncodeToString(root[:])}, nil, err
+}
+
+// weighed is a contribution with its weight, which the record leaves out.
+type weighed struct {
+	app.Contribution
+	Weight *float64 `json:"weight"` // share of an equal part of Delta, from 0 to 1; null if the rule gives none
+}
+
+// pricedRound is the record of a closed round with its cost, which the record leaves out.
+type pricedRound struct {
+	app.Record
+	Contributions []weighed `json:"contributions"` // those of the record
+	// the largest spend after the round; null if unknown or without a guarantee
+	Epsilon *float64 `json:"epsilon"`
+
+	budget float64 // of the running epoch; 0 without a budget, or if the round is in another epoch
+}
+
+// weigh adds the weights to a record.
+func weigh(r app.Record) pricedRound {
+	p := pricedRound{Record: r, Contributions: []weighed{}}
+	for _, c := range r.Contributions {
+		p.Contributions = append(p.Contributions, weighed{c, query.WeightOf(&r, c)})
+	}
+	return p
+}
+
+// priced adds the weights to a record, and the spend from the event of the round's block.
+func priced(ctx context.Context, c *client.Client, r app.Record) (p pricedRound, err error) {
+	p = weigh(r)
+	if p.Epsilon, err = c.EpsilonAt(ctx, r.Height); err != nil || p.Epsilon == nil {
+		return p, err
+	}
+	status, err := c.Status(ctx)
+	if err != nil || status.Epoch != r.Epoch {
+		return p, err
+	}
+	running, err := c.Params(ctx)
+	p.budget = running.Privacy.Epsilon
+	return p, err
+}
+
+// cost describes what the round and the earlier rounds have cost.
+func (p pricedRound) cost() string {
+	switch {
+	case p.Epsilon == nil:
+		return "unknown: no DP guarantee, or the node has dropped the block's events"
+	case p.budget > 0:
+		return fmt.Sprintf("%s of %g", accountant.Text(*p.Epsilon), p.budget)
+	}
+	return accountant.Text(*p.Epsilon)
 }

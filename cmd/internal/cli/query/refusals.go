@@ -2,35 +2,13 @@ package query
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"slices"
 
-	"github.com/spf13/cobra"
-
-	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
-
-func queryRefusals() *cobra.Command {
-	return question{use: "refusals [[EPOCH] ROUND]", example: "spdl query refusals 41",
-		short: "Gradients that this node rejected, with sender and reason " +
-			"(default: of the last 256 rounds)", args: RoundArgs,
-		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
-			ask := c.Refusals
-			if len(args) > 0 {
-				epoch, t, err := RoundArgument(ctx, c, args)
-				if err != nil {
-					return nil, nil, err
-				}
-				ask = func(ctx context.Context) ([]query.Rejection, error) { return c.RefusalsOf(ctx, epoch, t) }
-			}
-			all, err := ask(ctx)
-			return all, func(w io.Writer) { refusalsText(w, all) }, err
-		}}.command()
-}
 
 // refusalsText writes a line for each participant and reason.
 func refusalsText(w io.Writer, all []query.Rejection) {

@@ -11,16 +11,71 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/krum/rules"
+	"github.com/spdl/spdl/privacy/accountant"
 )
+
+// Origin has the options that name what parameters begin from: a file of parameters, or a preset with its data and
+// its model.
+type Origin struct{ Params, Preset, Model, Data, Label, Group, Schema string }
+
+// Flags declares the options. known are the presets' names, otherwise is the default one, and base names what
+// parameters begin from without these options.
+func (o *Origin) Flags(cmd *cobra.Command, known []string, otherwise, base string) {
+	command.Flag(cmd, &o.Params, "params", "", "JSON file of parameters, as spdl new writes and spdl query params prints "+
+		"them, in place of a preset (default: "+base+")")
+	about := "parameters by name: " + strings.Join(known, ", ") + "; " + preset.NameExternal + " needs --model"
+	if otherwise == "" {
+		about += " (default: " + base + ")"
+	}
+	command.Flag(cmd, &o.Preset, "preset", otherwise, about).Values(known...)
+	command.Flag(cmd, &o.Model, "model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
+	command.Flag(cmd, &o.Data, "data", "", "folder of IDX files, or CSV file, whose inputs and classes the preset's "+
+		"model gets; of a table also the ends of its columns, which are then public")
+	command.TableFlags(cmd, &o.Label, &o.Group)
+	command.Flag(cmd, &o.Schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, "+
+		"categories, classes; in place of --label and --group, and without --data no file is read")
+}
+
+// Check rejects a column without a file.
+func (o *Origin) Check() error {
+	for _, column := range [][2]string{{"label", o.Label}, {"group", o.Group}} {
+		if column[1] != "" && o.Data == "" {
+			return command.Usage(fmt.Errorf("--%s %q names a column of a CSV file: name the file with --data", column[0],
+				column[1]))
+		}
+	}
+	return nil
+}
+
+// Own reads the model and the data that the options name.
+func (o *Origin) Own() (own preset.Own, err error) {
+	if o.Model != "" {
+		m, err := preset.LoadModel(o.Model)
+		if err != nil {
+			return own, fmt.Errorf("--model: %w", err)
+		}
+		own.Model = &m
+	}
+	if o.Data+o.Schema != "" {
+		d, err := preset.Source{Path: o.Data, Label: o.Label, Group: o.Group, Schema: o.Schema}.Read()
+		if err != nil {
+			return own, fmt.Errorf("%s: %w", cmp.Or(o.Schema, o.Data), err)
+		}
+		own.Data = &d
+	}
+	return own, nil
+}
 
 // Options shape the parameters of an epoch.
 type Options struct {
-	params, preset, model, data, label, group, schema, rule string
+	Origin
+	rule string
 
 	examples, byzantine *int
 	batch               *int
@@ -33,16 +88,7 @@ type Options struct {
 // Flags declares the options; base names the parameters that they change.
 func (o *Options) Flags(cmd *cobra.Command, base string) {
 	const same = " (default: as the parameters have it)"
-	command.Flag(cmd, &o.params, "params", "", "JSON file of parameters, as spdl query params prints them (default: "+
-		base+")")
-	command.Flag(cmd, &o.preset, "preset", "", "parameters by name: "+strings.Join(preset.AllNames(), ", ")+
-		" (default: "+base+")").Values(preset.AllNames()...)
-	command.Flag(cmd, &o.model, "model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
-	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, whose inputs and classes the preset's "+
-		"model gets; of a table also the ends of its columns, which are then public")
-	command.TableFlags(cmd, &o.label, &o.group)
-	command.Flag(cmd, &o.schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, "+
-		"categories, classes; in place of --label and --group, and without --data no file is read")
+	o.Origin.Flags(cmd, preset.AllNames(), "", base)
 	command.Optional(cmd, &o.examples, "examples", "examples of each participant (default: as many as the data give)").
 		Positive()
 	command.Optional(cmd, &o.rounds, "rounds", "rounds"+same).Positive()
@@ -63,46 +109,26 @@ func (o *Options) Flags(cmd *cobra.Command, base string) {
 // Check rejects options that contradict each other or are out of range for every chain.
 func (o *Options) Check() error {
 	switch {
-	case o.preset != "" && o.params != "":
+	case o.Preset != "" && o.Params != "":
 		return command.Usage(errors.New("--params and --preset: one of them"))
-	case o.params != "" && (o.data+o.label+o.group+o.schema+o.model != "" || o.examples != nil):
+	case o.Params != "" && (o.Data+o.Label+o.Group+o.Schema+o.Model != "" || o.examples != nil):
 		return command.Usage(errors.New("--params with --data, --label, --group, --schema, --model or --examples, " +
 			"which are for a preset: the parameters have them"))
-	case o.preset+o.data+o.schema == "" && (o.model != "" || o.examples != nil):
+	case o.Preset+o.Data+o.Schema == "" && (o.Model != "" || o.examples != nil):
 		return command.Usage(errors.New("--model and --examples shape a preset: name it with --preset"))
 	case o.byzantine != nil && *o.byzantine < 0:
 		return command.Usage(fmt.Errorf("--byzantine is %d, want at least 0", *o.byzantine))
 	case o.epsilon != nil && !(*o.epsilon > 0 && *o.epsilon <= math.MaxFloat64):
 		return command.Usage(fmt.Errorf("--epsilon is %g, want above 0", *o.epsilon))
-	case o.data == "":
-		if err := o.checkWithoutData(); err != nil {
+	case o.Schema != "" && o.Data == "" && o.examples == nil:
+		return command.Usage(errors.New("--schema without --data: give the examples of each participant with --examples"))
+	}
+	if o.Preset != "" && o.Preset != preset.NameExternal {
+		if _, err := preset.New(o.Preset, 1); err != nil {
 			return command.Usage(err)
 		}
 	}
-	return o.checkPreset()
-}
-
-// checkWithoutData rejects options that --data has to go with.
-func (o *Options) checkWithoutData() error {
-	switch {
-	case o.label != "":
-		return fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", o.label)
-	case o.schema != "" && o.examples == nil:
-		return errors.New("--schema without --data: give the examples of each participant with --examples")
-	case o.group != "":
-		return fmt.Errorf("--group %q names a column of a CSV file: name the file with --data", o.group)
-	}
-	return nil
-}
-
-// checkPreset rejects an unknown preset.
-func (o *Options) checkPreset() error {
-	if o.preset != "" && o.preset != preset.NameExternal {
-		if _, err := preset.New(o.preset, 1); err != nil {
-			return command.Usage(err)
-		}
-	}
-	return nil
+	return o.Origin.Check()
 }
 
 // Shape returns valid parameters for n participants, and calls warn for each setting that weakens a
@@ -112,9 +138,9 @@ func (o *Options) Shape(n int, base func() (params.Params, error), warn func(str
 		return p, err
 	}
 	switch {
-	case o.params != "":
-		p, err = readParams(o.params)
-	case base == nil || o.preset+o.data+o.schema != "":
+	case o.Params != "":
+		p, err = readParams(o.Params)
+	case base == nil || o.Preset+o.Data+o.Schema != "":
 		if p, err = o.fromPreset(n, warn); err != nil {
 			err = command.Usage(err)
 		}
@@ -143,38 +169,31 @@ func (o *Options) Shape(n int, base func() (params.Params, error), warn func(str
 // fromPreset returns the parameters of a preset, with the data and the model of the options. It
 // warns if a participant's rows set the ends of a table's columns, and of classes in doubt.
 func (o *Options) fromPreset(n int, warn func(string)) (params.Params, error) {
-	own := preset.Own{Examples: command.Or(o.examples, 0), Rounds: command.Or(o.rounds, 0),
-		Epsilon: command.Or(o.epsilon, 0)}
-	if o.model != "" {
-		m, err := preset.LoadModel(o.model)
-		if err != nil {
-			return params.Params{}, fmt.Errorf("--model: %w", err)
-		}
-		own.Model = &m
+	own, err := o.Own()
+	if err != nil {
+		return params.Params{}, err
 	}
-	if o.data+o.schema != "" {
-		d, err := preset.Source{Path: o.data, Label: o.label, Group: o.group, Schema: o.schema}.Read()
-		if err != nil {
-			return params.Params{}, fmt.Errorf("%s: %w", cmp.Or(o.schema, o.data), err)
-		}
+	own.Examples, own.Rounds = command.Or(o.examples, 0), command.Or(o.rounds, 0)
+	own.Epsilon = command.Or(o.epsilon, 0)
+	if d := own.Data; d != nil {
 		// A file of no more rows than two ends, or all classes, need holds agreed bounds.
-		if d.Table != nil && o.schema == "" && d.Examples > max(2, len(d.Table.Classes)) {
+		if d.Table != nil && o.Schema == "" && d.Examples > max(2, len(d.Table.Classes)) {
 			warn(fmt.Sprintf("%s: the ends of %d columns are the least and greatest of its rows, and public with the names of "+
-				"%d classes; no epsilon pays for them: agree on bounds instead (--schema)", o.data,
+				"%d classes; no epsilon pays for them: agree on bounds instead (--schema)", o.Data,
 				len(d.Table.Columns), len(d.Table.Classes)))
-			doubts, err := table.Doubts(o.data, *d.Table)
+			doubts, err := table.Doubts(o.Data, *d.Table)
 			if err != nil {
-				return params.Params{}, fmt.Errorf("%s: %w", o.data, err)
+				return params.Params{}, fmt.Errorf("%s: %w", o.Data, err)
 			}
 			for _, doubt := range doubts {
-				warn(o.data + ": " + doubt)
+				warn(o.Data + ": " + doubt)
 			}
 		}
-		if own.Data = &d; own.Examples == 0 {
+		if own.Examples == 0 {
 			own.Examples = d.Examples // the data are those of one participant
 		}
 	}
-	return preset.Make(cmp.Or(o.preset, preset.Names()[0]), n, own)
+	return preset.Make(cmp.Or(o.Preset, preset.Names()[0]), n, own)
 }
 
 // change applies the options to the parameters for n participants.
@@ -231,4 +250,53 @@ func readParams(file string) (params.Params, error) {
 		err = command.Usage(fmt.Errorf("--params: %w", err))
 	}
 	return p, err
+}
+
+// ErrBudget means that the budget of --epsilon is below the cost of the rounds alone.
+var ErrBudget = errors.New("does not pay")
+
+// AfterSpend adds to an ErrBudget the largest epsilon that a participant has spent before, which is nil if the chain
+// does not know it.
+func AfterSpend(err error, spent *float64) error {
+	if !errors.Is(err, ErrBudget) || spent == nil {
+		return err
+	}
+	return fmt.Errorf("%w; it is the budget over all epochs, of which participants have spent up to epsilon %s before",
+		err, accountant.Text(*spent))
+}
+
+// CheckBudgets compares the remaining budgets of the active participants with the cost of an epoch. The
+// warning names the participants that cannot pay for all rounds; it is "" if all can. broke lists the
+// participants that cannot pay for a single round.
+func CheckBudgets(members []app.Participant, p params.Params) (warning string, broke []uint32, err error) {
+	var short []uint32
+	var poorest app.Participant
+	least := p.Training.Rounds
+	for _, m := range members {
+		left := p.Privacy.Participations(m.Spent)
+		if !m.Active || left >= p.Training.Rounds {
+			continue
+		}
+		if left == 0 {
+			broke = append(broke, m.Index)
+		}
+		if short = append(short, m.Index); left < least {
+			least, poorest = left, m
+		}
+	}
+	if len(short) == 0 {
+		return "", nil, nil
+	}
+	before, err := preset.EpsilonWith(p.Privacy, poorest.Spent, 0)
+	if err != nil {
+		return "", nil, err
+	}
+	need, err := preset.EpsilonWith(p.Privacy, poorest.Spent, p.Training.Rounds)
+	if err != nil {
+		return "", nil, err
+	}
+	return fmt.Sprintf("participants %v have spent so much that epsilon %g does not pay for all rounds; it pays for %d "+
+		"of the %d rounds of participant %d, which has spent epsilon %s before, and for all of them needs %.2f: --epsilon "+
+		"is the budget over all epochs", short, p.Privacy.Epsilon, least, p.Training.Rounds, poorest.Index,
+		accountant.Text(before), math.Ceil(need*100)/100), broke, nil
 }

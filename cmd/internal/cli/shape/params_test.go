@@ -42,7 +42,7 @@ func TestEndsOfRows(t *testing.T) {
 	warned := func(text string) string {
 		file, examples := filepath.Join(t.TempDir(), "table.csv"), 2000
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		o := Options{data: file, label: "diagnosis", examples: &examples}
+		o := Options{Origin: Origin{Data: file, Label: "diagnosis"}, examples: &examples}
 		var said []string
 		_, err := o.fromPreset(4, func(w string) { said = append(said, w) })
 		require.NoError(t, err)

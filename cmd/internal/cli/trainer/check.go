@@ -1,3 +1,4 @@
+// Package trainer has the commands for external models: one writes a study, the other checks its trainer.
 package trainer
 
 import (
@@ -219,4 +220,10 @@ func shapeText(shape []uint32) string {
 		return "-"
 	}
 	return fmt.Sprint(shape)
+}
+
+// Commands returns the group of commands.
+func Commands() *cobra.Command {
+	return command.Group("trainer", "Check and hash a trainer, the program of your own model",
+		checkCommand(), hashCommand())
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/chainview"
@@ -20,15 +21,11 @@ import (
 func txApprove() *cobra.Command {
 	var joinPath string
 	yes := false
-	cmd := transact(&cobra.Command{Use: "approve PROPOSAL", Short: "Approve a proposal that waits",
+	cmd := acting(&cobra.Command{Use: "approve PROPOSAL", Short: "Approve a proposal that waits",
 		Example: "  spdl query proposals\n  spdl tx approve 4F0C21AB --home ./node",
 		Args:    proposalArg}, &signOptions{},
-		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
+		func(ctx context.Context, s *sender, p app.Participant, args []string) (tx.Body, error) {
 			id, waiting, m, err := s.waiting(ctx, args[0], joinPath != "")
-			if err != nil {
-				return nil, err
-			}
-			p, err := s.self(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -216,4 +213,21 @@ func unique(what, prefix string, ids []string) (int, error) {
 			map[bool]string{true: "proposals", false: "membership"}[what == "proposal"])
 	}
 	return found, nil
+}
+
+func txWithdraw() *cobra.Command {
+	cmd := acting(&cobra.Command{Use: "withdraw PROPOSAL",
+		Short:   "Take back the approval of a proposal that is not accepted yet",
+		Example: "  spdl tx withdraw 4F0C21AB --home ./node", Args: proposalArg}, &signOptions{},
+		func(ctx context.Context, s *sender, p app.Participant, args []string) (tx.Body, error) {
+			id, _, _, err := s.waiting(ctx, args[0], false)
+			return &tx.Withdraw{Participant: p.Index, Proposal: id, Revocations: p.Revocations}, err
+		})
+	cmd.Long = cmd.Short + ".\n" +
+		"PROPOSAL is its id, as `spdl query proposals` shows it, or the first 8 digits or more, if no other id " +
+		"begins so.\n" +
+		"A proposal is the first approval of its proposer. Once no approval is left, the proposal ends as withdrawn. " +
+		"What is\n" +
+		"accepted cannot be withdrawn; spdl tx upgrade --cancel cancels an upgrade that is planned."
+	return cmd
 }

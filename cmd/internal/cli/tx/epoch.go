@@ -24,7 +24,7 @@ func txStartEpoch() *cobra.Command {
 	o := &epochOptions{}
 	o.check = o.shape.Check
 	short := "Propose the next epoch"
-	cmd := transact(&cobra.Command{
+	cmd := acting(&cobra.Command{
 		Use: "start-epoch", Short: short,
 		Long: short + ": its parameters, from the present model or a new one. More than two thirds of the active\n" +
 			"participants must approve. It opens when the running epoch's training is finished, or with --now at the next " +
@@ -40,7 +40,7 @@ func txStartEpoch() *cobra.Command {
 	return cmd
 }
 
-func (o *epochOptions) body(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
+func (o *epochOptions) body(ctx context.Context, s *sender, self app.Participant, _ []string) (tx.Body, error) {
 	status, err := s.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -48,10 +48,6 @@ func (o *epochOptions) body(ctx context.Context, s *sender, _ []string) (tx.Body
 	p, err := o.shape.Shape(status.Participants, func() (params.Params, error) { return s.Params(ctx) }, s.run.Warn)
 	if err != nil {
 		return nil, shape.AfterSpend(err, status.Epsilon)
-	}
-	self, err := s.self(ctx)
-	if err != nil {
-		return nil, err
 	}
 	if err := s.checkEpoch(ctx, p, status.Participants, o.force, "--force"); err != nil {
 		return nil, err

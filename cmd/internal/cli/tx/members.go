@@ -73,13 +73,9 @@ func txJoin() *cobra.Command {
 
 func txLeave() *cobra.Command {
 	yes := false
-	cmd := transact(&cobra.Command{Use: "leave", Short: "Leave the consortium at the next round boundary",
+	cmd := acting(&cobra.Command{Use: "leave", Short: "Leave the consortium at the next round boundary",
 		Example: "  spdl tx leave --home ./node"}, &signOptions{},
-		func(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
-			p, err := s.self(ctx)
-			if err != nil {
-				return nil, err
-			}
+		func(ctx context.Context, s *sender, p app.Participant, _ []string) (tx.Body, error) {
 			m, err := s.Membership(ctx)
 			if err != nil {
 				return nil, err
@@ -97,51 +93,38 @@ func txLeave() *cobra.Command {
 }
 
 func txRestore() *cobra.Command {
-	return transact(&cobra.Command{Use: "restore PARTICIPANT",
+	return acting(&cobra.Command{Use: "restore PARTICIPANT",
 		Short:   "Propose to give a participant of reputation 0 the initial one",
 		Example: "  spdl tx restore 5 --home ./node", Args: cobra.ExactArgs(1)}, &signOptions{},
-		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
-			proposer, subject, nonce, err := s.proposing(ctx, args[0])
-			return &tx.Restore{Participant: proposer, Subject: subject, Nonce: nonce}, err
+		func(ctx context.Context, s *sender, p app.Participant, args []string) (tx.Body, error) {
+			_, subject, err := s.member(ctx, args[0])
+			return &tx.Restore{Participant: p.Index, Subject: subject, Nonce: p.Nonce + 1}, err
 		})
 }
 
 func txRemove() *cobra.Command {
 	yes := false
-	cmd := transact(&cobra.Command{Use: "remove PARTICIPANT", Short: "Propose to end a participant's membership",
+	cmd := acting(&cobra.Command{Use: "remove PARTICIPANT", Short: "Propose to end a participant's membership",
 		Example: "  spdl tx remove 5 --home ./node\n  spdl tx remove hospital-b --home ./node",
 		Args:    cobra.ExactArgs(1)}, &signOptions{},
-		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
-			proposer, subject, nonce, err := s.proposing(ctx, args[0])
+		func(ctx context.Context, s *sender, p app.Participant, args []string) (tx.Body, error) {
+			m, subject, err := s.member(ctx, args[0])
 			if err != nil {
 				return nil, err
 			}
-			m, err := s.Membership(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return &tx.Remove{Participant: proposer, Subject: subject, Nonce: nonce},
+			return &tx.Remove{Participant: p.Index, Subject: subject, Nonce: p.Nonce + 1},
 				s.show(chainview.EffectOfEnd(m, subject), "remove", yes)
 		})
 	command.Flag(cmd, &yes, "yes", false, "propose it even if f falls to 0")
 	return cmd
 }
 
-// proposing returns the fields of a proposal about a participant: the proposer, the subject and the
-// nonce after the proposer's last.
-func (s *sender) proposing(ctx context.Context, arg string) (proposer, subject uint32, nonce uint64, err error) {
-	m, err := s.Membership(ctx)
-	if err != nil {
-		return 0, 0, 0, err
+// member returns the members of the chain, and the index of the one that an argument names.
+func (s *sender) member(ctx context.Context, arg string) (m query.Membership, subject uint32, err error) {
+	if m, err = s.Membership(ctx); err == nil {
+		subject, err = memberOf(m, arg)
 	}
-	if subject, err = memberOf(m, arg); err != nil {
-		return 0, 0, 0, err
-	}
-	p, err := s.self(ctx)
-	if err != nil {
-		return 0, 0, 0, err
-	}
-	return p.Index, subject, p.Nonce + 1, nil
+	return m, subject, err
 }
 
 // memberOf finds a participant by its index, by its moniker if no other participant has that, or by a prefix of its

@@ -101,6 +101,6 @@ func awaits(m query.Membership, p query.Proposal) string {
 		s = ""
 	}
 	return fmt.Sprintf("needs %d more approval%s of active participants, has %d of %d: spdl tx approve %s, by "+
-		"each; spdl query proposals shows the votes",
+		"each; spdl query proposals shows who approved",
 		m.Threshold-standing, s, standing, m.Threshold, p.ID)
 }

@@ -83,6 +83,22 @@ func transact(cmd *cobra.Command, o *signOptions, body func(ctx context.Context,
 	return cmd
 }
 
+// acting is transact for a transaction of the active participant with the sender's key.
+func acting(cmd *cobra.Command, o *signOptions, body func(ctx context.Context, s *sender, p app.Participant,
+	args []string) (tx.Body, error)) *cobra.Command {
+	return transact(cmd, o, func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
+		all, err := s.Participants(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p, err := keys.Holder(all, s.keyFile, s.own.Signing)
+		if err != nil {
+			return nil, err
+		}
+		return body(ctx, s, p, args)
+	})
+}
+
 // sender holds the participant that signs a transaction, and a client of the node that receives it.
 type sender struct {
 	*client.Client
@@ -153,15 +169,6 @@ func (s *sender) sign(ctx context.Context, body func(context.Context) (tx.Body, 
 		return nil, err
 	}
 	return s.own.Sign(ctx, chainID, b)
-}
-
-// self returns the active participant with the sender's key.
-func (s *sender) self(ctx context.Context) (app.Participant, error) {
-	all, err := s.Participants(ctx)
-	if err != nil {
-		return app.Participant{}, err
-	}
-	return keys.Holder(all, s.keyFile, s.own.Signing)
 }
 
 // Report is the outcome of a transaction.
@@ -303,8 +310,8 @@ func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, erro
 			return 0, fmt.Errorf("transaction %s is in no block after %v; the node took it, and it may come yet", r.Hash, waited)
 		}
 		m, err := s.Membership(ctx)
-		vote := t.Kind() == tx.KindApprove || t.Kind() == tx.KindWithdraw
-		if err == nil && vote && !slices.ContainsFunc(m.Proposals,
+		approves := t.Kind() == tx.KindApprove || t.Kind() == tx.KindWithdraw
+		if err == nil && approves && !slices.ContainsFunc(m.Proposals,
 			func(p query.Proposal) bool { return p.ID == r.Proposal }) {
 			return 0, fmt.Errorf("proposal %s does not wait: it was enacted, replaced, discarded or dropped before this %s "+
 				"came into a block (spdl query proposals)", r.Proposal, t.Kind())

@@ -92,7 +92,7 @@ func TestAwaits(t *testing.T) {
 		{Index: 2, Active: true}}}
 	p := query.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{0, 1}}
 	require.Equal(t, "needs 2 more approvals of active participants, has 1 of 3: spdl tx approve ab, by each; "+
-		"spdl query proposals shows the votes", awaits(m, p))
+		"spdl query proposals shows who approved", awaits(m, p))
 	p.Accepted = true
 	require.Contains(t, awaits(m, p), "next round boundary")
 	p.Kind = tx.KindStartEpoch.String()

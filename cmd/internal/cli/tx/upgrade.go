@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
@@ -33,7 +34,7 @@ func txUpgrade() *cobra.Command {
 	o := &upgradeOptions{}
 	o.check = o.checkPlan
 	short := "Propose that another version of the state machine executes the chain from a height on"
-	cmd := transact(&cobra.Command{
+	cmd := acting(&cobra.Command{
 		Use: "upgrade NAME", Short: short, Args: cobra.ExactArgs(1),
 		Long: short + ".\n" +
 			"More than two thirds of the active participants must approve. Every node of the running version then stops " +
@@ -51,11 +52,7 @@ func txUpgrade() *cobra.Command {
 	return cmd
 }
 
-func (o *upgradeOptions) body(ctx context.Context, s *sender, args []string) (tx.Body, error) {
-	p, err := s.self(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (o *upgradeOptions) body(ctx context.Context, s *sender, p app.Participant, args []string) (tx.Body, error) {
 	body := &tx.Upgrade{Participant: p.Index, Name: args[0], Height: o.height, Version: o.version, Nonce: p.Nonce + 1}
 	return body, s.warnUpgrade(ctx, body)
 }

@@ -1,22 +1,19 @@
 package verify
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/genesis"
-	"github.com/spdl/spdl/abci/light"
+	"github.com/spdl/spdl/cmd/internal/audit/dossier"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/dossier"
 )
 
 type dossierOptions struct {
-	trust                  int64
-	hash, genesis, chainID string
+	trustOptions // without a node to ask
+	genesis      string
 }
 
 func verifyDossier() *cobra.Command {
@@ -35,7 +32,7 @@ last; with --genesis the validators of that genesis signed the first.`,
 			"  spdl verify dossier ours.dossier.zip --genesis genesis.json -o json",
 		Args: cobra.ExactArgs(1),
 	}, o.run)
-	command.Flag(cmd, &o.trust, "trust-height", 0, "height of a header that you trust")
+	command.Flag(cmd, &o.trust.Height, "trust-height", 0, "height of a header that you trust")
 	command.Flag(cmd, &o.hash, "trust-hash", "", "its hash, 64 hex digits, from somebody whom you trust")
 	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust, in place of a header")
 	command.Flag(cmd, &o.chainID, "chain-id", "", "chain that the dossier must be of (default: any)")
@@ -43,17 +40,9 @@ last; with --genesis the validators of that genesis signed the first.`,
 }
 
 func (o *dossierOptions) run(r *command.Run, args []string) error {
-	t, err := o.trusted()
+	root, err := o.root(o.genesis)
 	if err != nil {
 		return err
-	}
-	root := dossier.Pinned(t)
-	if o.genesis != "" {
-		doc, err := genesis.ReadFile(o.genesis)
-		if err != nil {
-			return err
-		}
-		root = dossier.Founded(doc)
 	}
 	data, err := dossier.ReadFile(args[0])
 	if err != nil {
@@ -74,19 +63,4 @@ func (o *dossierOptions) run(r *command.Run, args []string) error {
 			v.Proven, v.Declared, command.Plain(v.ChainID), v.First, v.Height, v.Rounds, v.Height, v.Header,
 			v.Time.Format(time.RFC3339), v.Trusted, v.Signer, signer)
 	})
-}
-
-// trusted returns the trusted header of the options, none if they name a genesis.
-func (o *dossierOptions) trusted() (light.Trust, error) {
-	if o.genesis != "" {
-		if o.hash != "" || o.chainID != "" {
-			return light.Trust{}, command.Usage(errors.New("--genesis names the chain and its first header: without " +
-				"--trust-hash and --chain-id"))
-		}
-		return light.Trust{}, nil
-	}
-	header := trustOptions{hash: o.hash, trust: light.Trust{Height: o.trust}}
-	t, err := header.check(false)
-	t.ChainID = o.chainID
-	return t, err
 }

@@ -1,18 +1,17 @@
 package verify
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/abci/proof"
+	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/verify"
 )
 
 type logOptions struct {
@@ -62,15 +61,18 @@ const notProven = "that no entry is missing, the results, the names and the foun
 	"makes the same log again"
 
 func (o *logOptions) run(r *command.Run, args []string) error {
-	log, err := verify.OpenLog(args[0])
+	file, err := os.Open(args[0])
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	log, err := audit.ReadLog(file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	ctx, cancel := context.WithTimeout(r.Context, o.timeout)
 	defer cancel()
-	headers, t, err := o.headers(ctx, r, log.ChainID, func(t light.Trust) (light.Headers, light.Trust, error) {
-		return verify.LogHeaders(log, t, o.genesis)
-	})
+	headers, t, err := o.headers(ctx, r, log)
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
@@ -89,22 +91,18 @@ func (o *logOptions) run(r *command.Run, args []string) error {
 	})
 }
 
-// headers returns the trusted headers of the options: from the node, or those that held finds in the file.
-func (o *logOptions) headers(ctx context.Context, r *command.Run, chainID string,
-	held func(light.Trust) (light.Headers, light.Trust, error)) (light.Headers, light.Trust, error) {
-	if o.genesis != "" && o.hash != "" {
-		return nil, light.Trust{}, command.Usage(errors.New("--genesis and --trust-hash: one of them"))
+// headers returns the trusted headers of the options: from the node, or those of the file.
+func (o *logOptions) headers(ctx context.Context, r *command.Run, log *audit.Log) (light.Headers, light.Trust, error) {
+	root, err := o.root(o.genesis)
+	if err != nil {
+		return nil, light.Trust{}, err
 	}
-	if o.genesis != "" {
-		return held(light.Trust{})
+	if o.offline || o.genesis != "" {
+		return log.Trusted(root)
 	}
-	t, err := o.check(false)
+	t, err := root(log.ChainID, nil)
 	if err != nil {
 		return nil, t, err
-	}
-	t.ChainID = cmp.Or(o.chainID, chainID)
-	if o.offline {
-		return held(t)
 	}
 	_, headers, t, err := o.follow(ctx, r, t)
 	return headers, t, err

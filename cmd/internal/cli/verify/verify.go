@@ -14,10 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/model"
 	"github.com/spdl/spdl/cmd/internal/cli/query"
@@ -64,6 +66,23 @@ func (o *trustOptions) check(offline bool) (t light.Trust, err error) {
 		return t, command.Usage(fmt.Errorf("--trust-height is %d, want the height of that header", t.Height))
 	}
 	return t, nil
+}
+
+// root returns what a file is verified from: the validators of a genesis if one is named, else the trusted header.
+func (o *trustOptions) root(genesisFile string) (audit.Root, error) {
+	if genesisFile == "" {
+		t, err := o.check(false)
+		t.ChainID = o.chainID
+		return audit.Pinned(t), err
+	}
+	if o.hash != "" {
+		return nil, command.Usage(errors.New("--genesis and --trust-hash: one of them"))
+	}
+	doc, err := genesis.ReadFile(genesisFile)
+	if err == nil && o.chainID != "" && o.chainID != doc.ChainID {
+		err = command.Usage(fmt.Errorf("--chain-id is %q, the genesis is of %q", o.chainID, doc.ChainID))
+	}
+	return audit.Founded(doc), err
 }
 
 // follow starts a light client of --node for the chain t.ChainID, the node's own chain if it is "".
