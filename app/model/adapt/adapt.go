@@ -50,41 +50,55 @@ type Way struct {
 // Rows of a group are in one fold. Fit fails if there are fewer than ten groups (or rows without
 // groups), if all rows have one label, or if a shape does not fit.
 func Fit(rows mnist.Features, shared []float64) ([]Way, error) {
-	units := unitsOf(rows)
-	switch {
-	case rows.Inputs != len(shared):
-		return nil, fmt.Errorf("rows of %d inputs, the model has %d parameters", rows.Inputs, len(shared))
-	case len(units) < leastUnits:
-		return nil, fmt.Errorf("%d groups or rows to train on, want at least %d", len(units), leastUnits)
-	case !slices.Contains(rows.Labels, 0) || !slices.Contains(rows.Labels, 1):
-		return nil, errors.New("all rows to train on have one label")
+	alone, err := Ridge(rows)
+	if err != nil {
+		return nil, err
 	}
+	ways, err := From(rows, shared)
+	return append(ways, alone), err
+}
+
+// From returns the three ways of Fit that begin with the chain's model, for rows of which Fit has a model.
+func From(rows mnist.Features, shared []float64) ([]Way, error) {
+	if rows.Inputs != len(shared) {
+		return nil, fmt.Errorf("rows of %d inputs, the model has %d parameters", rows.Inputs, len(shared))
+	}
+	intercept := best(rows, Intercept, shared, math.Inf(1))
+	intercept.Lambda = 0
+	return []Way{{Name: Shared, Loss: loss(rows, every(rows), shared) / float64(rows.Len()), Parameters: shared}, intercept,
+		best(rows, Adapted, shared, lambdas...)}, nil
+}
+
+// Ridge returns the way Alone, with the errors of Fit.
+func Ridge(rows mnist.Features) (w Way, err error) {
+	switch units := len(unitsOf(rows)); {
+	case units < leastUnits:
+		return w, fmt.Errorf("%d groups or rows to train on, want at least %d", units, leastUnits)
+	case !slices.Contains(rows.Labels, 0) || !slices.Contains(rows.Labels, 1):
+		return w, errors.New("all rows to train on have one label")
+	}
+	return best(rows, Alone, make([]float64, rows.Inputs), lambdas...), nil
+}
+
+// best returns the way that begins at a centre with the lambda of the least loss.
+func best(rows mnist.Features, name string, centre []float64, lambdas ...float64) Way {
+	w, units := Way{Name: name, Loss: math.Inf(1)}, unitsOf(rows)
+	for _, lambda := range lambdas {
+		if l := leftOut(rows, units, centre, lambda); l < w.Loss {
+			w.Loss, w.Lambda = l, lambda
+		}
+	}
+	w.Parameters = fit(rows, every(rows), centre, w.Lambda)
+	return w
+}
+
+// every returns the indices of all rows.
+func every(rows mnist.Features) []int {
 	all := make([]int, rows.Len())
 	for i := range all {
 		all[i] = i
 	}
-	ways := []Way{{Name: Shared, Loss: loss(rows, all, shared) / float64(len(all)), Parameters: shared}}
-	for _, w := range []struct {
-		name    string
-		centre  []float64
-		lambdas []float64
-	}{
-		{Intercept, shared, []float64{math.Inf(1)}}, {Adapted, shared, lambdas},
-		{Alone, make([]float64, len(shared)), lambdas},
-	} {
-		best := Way{Name: w.name, Loss: math.Inf(1)}
-		for _, lambda := range w.lambdas {
-			if l := leftOut(rows, units, w.centre, lambda); l < best.Loss {
-				best.Loss, best.Lambda = l, lambda
-			}
-		}
-		best.Parameters = fit(rows, all, w.centre, best.Lambda)
-		if w.name == Intercept {
-			best.Lambda = 0
-		}
-		ways = append(ways, best)
-	}
-	return ways, nil
+	return all
 }
 
 // Best returns the way with the least loss.
