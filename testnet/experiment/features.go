@@ -10,7 +10,7 @@ import (
 )
 
 // features compares the presets with strokes and with pixels as inputs, under every attack and with
-// heterogeneous data. It also compares the parts of the map that computes strokes.
+// heterogeneous data.
 var features = Experiment{
 	Name: "features",
 	Title: "Features: the default preset, on strokes, beside pixels; clean and under every attack of f, and " +
@@ -30,9 +30,6 @@ var features = Experiment{
 					return nil, err
 				}
 				cells = append(cells, presetRow(fmt.Sprintf("N=%d", n), s, attacksFor(o))...)
-				if name == "default" && n != 10 {
-					cells = append(cells, variantRows(fmt.Sprintf("N=%d, parts of the map", n), s)...)
-				}
 				for _, alpha := range []float64{0.5, 0.1} {
 					if n != gridNodes {
 						continue
@@ -75,18 +72,6 @@ func presetRow(panel string, s train.Spec, names []string) []Cell {
 		under := s
 		under.Byzantine, under.Attack = params.MaxByzantine(s.Nodes), "aware+"+attack
 		cells = append(cells, Cell{Panel: panel, Series: cross(name, attack), Learn: &under})
-	}
-	return cells
-}
-
-// variantRows returns the trainings on the map of strokes and on its parts, without an attack and
-// under sign flips.
-func variantRows(panel string, strokes train.Spec) []Cell {
-	cells := presetRow(panel, strokes, []string{"sign-flip"})
-	for _, variant := range []string{train.Raw, train.Whitened} {
-		s := strokes.Vary(variant)
-		s.Params.Preset = variant
-		cells = append(cells, presetRow(panel, s, []string{"sign-flip"})...)
 	}
 	return cells
 }

@@ -80,16 +80,28 @@ func Ridge(rows mnist.Features) (w Way, err error) {
 	return best(rows, Alone, make([]float64, rows.Inputs), lambdas...), nil
 }
 
-// best returns the way that begins at a centre with the lambda of the least loss.
+// best returns the way that is drawn to a centre with the lambda, of some that ascend, of the least loss of the rows
+// that a fit left out. A fit begins where that of the next larger lambda ends, which is near.
 func best(rows mnist.Features, name string, centre []float64, lambdas ...float64) Way {
-	w, units := Way{Name: name, Loss: math.Inf(1)}, unitsOf(rows)
-	for _, lambda := range lambdas {
-		if l := leftOut(rows, units, centre, lambda); l < w.Loss {
-			w.Loss, w.Lambda = l, lambda
+	sums := make([]float64, len(lambdas))
+	for k := range folds {
+		var train, test []int
+		for i, unit := range unitsOf(rows) {
+			if i%folds == k {
+				test = append(test, unit...)
+			} else {
+				train = append(train, unit...)
+			}
+		}
+		w := centre
+		for i, lambda := range slices.Backward(lambdas) {
+			w = fit(rows, train, centre, w, lambda)
+			sums[i] += loss(rows, test, w)
 		}
 	}
-	w.Parameters = fit(rows, every(rows), centre, w.Lambda)
-	return w
+	i := slices.Index(sums, slices.Min(sums))
+	return Way{Name: name, Lambda: lambdas[i], Loss: sums[i] / float64(rows.Len()),
+		Parameters: fit(rows, every(rows), centre, centre, lambdas[i])}
 }
 
 // every returns the indices of all rows.
@@ -118,23 +130,6 @@ func unitsOf(rows mnist.Features) [][]int {
 	return units
 }
 
-// leftOut returns the mean loss of the rows of each fold, at parameters that are fitted to the other folds.
-func leftOut(rows mnist.Features, units [][]int, centre []float64, lambda float64) float64 {
-	var sum float64
-	for k := range folds {
-		var train, test []int
-		for i, unit := range units {
-			if i%folds == k {
-				test = append(test, unit...)
-			} else {
-				train = append(train, unit...)
-			}
-		}
-		sum += loss(rows, test, fit(rows, train, centre, lambda))
-	}
-	return sum / float64(rows.Len())
-}
-
 // score returns the log odds of the second class.
 func score(row []float32, w []float64) (s float64) {
 	for j, x := range row {
@@ -156,8 +151,8 @@ func loss(rows mnist.Features, part []int, w []float64) (sum float64) {
 }
 
 // fit minimises the sum of the losses and of lambda/2 times the squared distance from centre, by
-// Newton's method with halved steps. With an infinite lambda only the intercept moves, and freely.
-func fit(rows mnist.Features, part []int, centre []float64, lambda float64) []float64 {
+// Newton's method with halved steps from start. With an infinite lambda only the intercept moves, and freely.
+func fit(rows mnist.Features, part []int, centre, start []float64, lambda float64) []float64 {
 	draw := make([]float64, len(centre))
 	for j := range draw {
 		draw[j] = lambda
@@ -174,7 +169,7 @@ func fit(rows mnist.Features, part []int, centre []float64, lambda float64) []fl
 		}
 		return sum
 	}
-	w := slices.Clone(centre)
+	w := slices.Clone(start)
 	const halvings, enough = 30, 1e-9
 	for at := value(w); ; {
 		step := newton(rows, part, w, centre, draw)

@@ -69,7 +69,7 @@ func TestFit(t *testing.T) {
 		all[i] = i
 	}
 	centre := []float64{0.2, 0.1, 0, -1}
-	w := fit(rows, all, centre, 2)
+	w := fit(rows, all, centre, make([]float64, 4), 2)
 	value := func(w []float64) float64 {
 		sum := loss(rows, all, w)
 		for j, draw := range []float64{2, 2, 2, 0.2} {
@@ -84,7 +84,7 @@ func TestFit(t *testing.T) {
 			require.Greater(t, value(moved), value(w))
 		}
 	}
-	w = fit(rows, all, centre, math.Inf(1))
+	w = fit(rows, all, centre, centre, math.Inf(1))
 	require.Equal(t, centre[:3], w[:3])
 	var excess float64
 	for i := range rows.Len() {

@@ -241,7 +241,7 @@ func TestRehearseFiles(t *testing.T) {
 	stdout, stderr, code := rehearse("--epsilon", "2,4", "--rounds", "8", "--folds", "3", "--repeats", "2", "--home", home)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, "node 2 is south, 500 rows")
-	require.Contains(t, stderr, "3 folds, drawn 2 times: 12 trainings more, in this process")
+	require.Contains(t, stderr, "3 folds, 2 of their draws, 2 epsilons: 12 trainings more, in this process")
 	require.Regexp(t, `(?m)^SITE +EPSILON +ROWS +EVENTS +RATE +ALONE +COMMON +ADAPTED +POOLED +ADAPTED - ALONE +BETTER IN +VERDICT$`,
 		stdout)
 	for _, name := range append(names, "all") {

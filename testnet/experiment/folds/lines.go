@@ -166,8 +166,7 @@ func Text(w io.Writer, lines []Line, names []string, repeats int) {
 		fmt.Fprintf(t, "\t%s\t%d of %d\t%s\n", l.Gain.Text(4), l.Better, repeats, l.Verdict)
 	}
 	_ = t.Flush()
-	fmt.Fprintf(w, "Brier score (less is better) and AUC on rows that the models did not train on, means of %d draws of folds and "+
-		"noise. RATE guesses\nthe rate, POOLED has all rows in one place and no privacy. ADAPTED - ALONE: Brier scores, with a "+
-		"95 %% interval over rows and draws.\nPrivate to the owners of the rows: no epsilon bounds what this tells of them\n",
-		repeats)
+	fmt.Fprintln(w, "Brier score (less is better) and AUC of rows that the models did not train on, means over draws of folds and "+
+		"noise. RATE guesses\nthe rate; POOLED has all rows in one place, and no privacy. ADAPTED - ALONE: Brier scores, with a 95 % "+
+		"interval over rows and draws.\nPrivate to the owners of the rows: no epsilon bounds what this tells of them")
 }

@@ -88,7 +88,8 @@ net; otherwise all of it is temporary.`,
 	command.Flag(cmd, &m.Schema, "schema", "", "JSON file of the table (default: drafted from the file)")
 	command.Flag(cmd, &o.epsilons, "epsilon", nil, "privacy budgets of each participant, as 1,2 (default: the preset's)")
 	command.Flag(cmd, &o.folds, "folds", 5, "parts of each site's rows that are left out in turn, or 0")
-	command.Flag(cmd, &o.repeats, "repeats", 5, "how often the folds and the noise are drawn").Positive()
+	command.Flag(cmd, &o.repeats, "repeats", 0, "how often folds and noise are drawn (default: 5, or 1 for 10,000 rows and "+
+		"more)").Positive()
 	command.Flag(cmd, &m.Rounds, "rounds", 0, "rounds (default: the preset's)").Positive()
 	command.Flag(cmd, &m.Rule, "rule", "", "aggregation rule (default: the preset's, with fewer than 4 sites mean)").
 		Values(rules.Names()...)
@@ -159,7 +160,7 @@ func (o *rehearsal) prepare(r *command.Run, files []string) (n *testnet.Net, err
 	if err := o.split(r, file); err != nil {
 		return nil, err
 	}
-	o.study = folds.Study{Attacks: map[int]string{}, Folds: o.folds, Repeats: o.repeats, Seed: cmp.Or(o.Seed, 1)}
+	o.study = folds.Study{Attacks: map[int]string{}, Folds: o.folds, Seed: cmp.Or(o.Seed, 1)}
 	for _, a := range o.Attacks {
 		o.study.Attacks[a.Node] = a.Kind
 	}
@@ -175,13 +176,19 @@ func (o *rehearsal) prepare(r *command.Run, files []string) (n *testnet.Net, err
 		}
 		o.study.Params = append(o.study.Params, p)
 	}
+	rows := 0
 	for _, p := range o.parts {
 		data, err := home.LoadData(p.Path, o.study.Params[0].Model)
 		if err != nil {
 			return nil, err
 		}
 		o.study.Sites = append(o.study.Sites, folds.Pool(data.Train, data.Test))
+		rows += p.Rows
 	}
+	if o.study.Repeats = 5; rows >= 10_000 {
+		o.study.Repeats = 1
+	}
+	o.study.Repeats = cmp.Or(o.repeats, o.study.Repeats)
 	return testnet.Init(o.Manifest)
 }
 
@@ -257,7 +264,7 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 		Folds    int            `json:"folds"`
 		Repeats  int            `json:"repeats"`
 		Lines    []folds.Line   `json:"lines"` // without folds, null
-	}{"rehearsal", v, nil, o.folds, o.repeats, nil}
+	}{"rehearsal", v, nil, o.folds, o.study.Repeats, nil}
 	var names []string
 	for _, p := range o.parts {
 		s := site{Part: *p}
@@ -269,8 +276,8 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 		out.Sites, names = append(out.Sites, s), append(names, command.Plain(p.Name))
 	}
 	if o.folds > 0 && gain.Measures(f.Card.Model) {
-		fmt.Fprintf(r.Err, "%d folds, drawn %d times: %d trainings more, in this process\n", o.folds, o.repeats,
-			o.folds*o.repeats*len(o.study.Params))
+		fmt.Fprintf(r.Err, "cross-validation: %d folds, %d of their draws, %d epsilons: %d trainings more, in this process\n",
+			o.folds, out.Repeats, len(o.study.Params), o.folds*out.Repeats*len(o.study.Params))
 		if out.Lines, err = o.study.Run(ctx); err != nil {
 			return err
 		}
@@ -286,7 +293,7 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 		return err
 	}
 	if out.Lines != nil {
-		folds.Text(r.Out, out.Lines, names, o.repeats)
+		folds.Text(r.Out, out.Lines, names, out.Repeats)
 	} else {
 		for i, s := range out.Sites {
 			fmt.Fprintf(r.Out, "\n%s\n", names[i])
