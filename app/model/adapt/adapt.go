@@ -65,7 +65,7 @@ func From(rows mnist.Features, shared []float64) ([]Way, error) {
 	}
 	intercept := best(rows, Intercept, shared, math.Inf(1))
 	intercept.Lambda = 0
-	return []Way{{Name: Shared, Loss: loss(rows, every(rows), shared) / float64(rows.Len()), Parameters: shared}, intercept,
+	return []Way{{Name: Shared, Loss: loss(rows, shared) / float64(rows.Len()), Parameters: shared}, intercept,
 		best(rows, Adapted, shared, lambdas...)}, nil
 }
 
@@ -93,24 +93,20 @@ func best(rows mnist.Features, name string, centre []float64, lambdas ...float64
 				train = append(train, unit...)
 			}
 		}
-		w := centre
+		w, fitted, left := centre, rows.Subset(train), rows.Subset(test)
 		for i, lambda := range slices.Backward(lambdas) {
-			w = fit(rows, train, centre, w, lambda)
-			sums[i] += loss(rows, test, w)
+			w = fit(fitted, centre, w, lambda)
+			sums[i] += loss(left, w)
 		}
 	}
-	i := slices.Index(sums, slices.Min(sums))
-	return Way{Name: name, Lambda: lambdas[i], Loss: sums[i] / float64(rows.Len()),
-		Parameters: fit(rows, every(rows), centre, centre, lambdas[i])}
-}
-
-// every returns the indices of all rows.
-func every(rows mnist.Features) []int {
-	all := make([]int, rows.Len())
-	for i := range all {
-		all[i] = i
+	w := Way{Name: name, Lambda: lambdas[0], Loss: math.Inf(1)}
+	for i, sum := range sums {
+		if l := sum / float64(rows.Len()); l < w.Loss {
+			w.Loss, w.Lambda = l, lambdas[i]
+		}
 	}
-	return all
+	w.Parameters = fit(rows, centre, centre, w.Lambda)
+	return w
 }
 
 // Best returns the way with the least loss.
@@ -139,8 +135,8 @@ func score(row []float32, w []float64) (s float64) {
 }
 
 // loss returns the sum of the rows' log losses, in nats.
-func loss(rows mnist.Features, part []int, w []float64) (sum float64) {
-	for _, i := range part {
+func loss(rows mnist.Features, w []float64) (sum float64) {
+	for i := range rows.Len() {
 		s := score(rows.Row(i), w)
 		if rows.Labels[i] == 1 {
 			s = -s
@@ -152,7 +148,7 @@ func loss(rows mnist.Features, part []int, w []float64) (sum float64) {
 
 // fit minimises the sum of the losses and of lambda/2 times the squared distance from centre, by
 // Newton's method with halved steps from start. With an infinite lambda only the intercept moves, and freely.
-func fit(rows mnist.Features, part []int, centre, start []float64, lambda float64) []float64 {
+func fit(rows mnist.Features, centre, start []float64, lambda float64) []float64 {
 	draw := make([]float64, len(centre))
 	for j := range draw {
 		draw[j] = lambda
@@ -161,7 +157,7 @@ func fit(rows mnist.Features, part []int, centre, start []float64, lambda float6
 		draw[len(draw)-1] = free * lambdas[0]
 	}
 	value := func(w []float64) float64 {
-		sum := loss(rows, part, w)
+		sum := loss(rows, w)
 		for j, c := range centre {
 			if w[j] != c {
 				sum += draw[j] / 2 * (w[j] - c) * (w[j] - c)
@@ -172,7 +168,7 @@ func fit(rows mnist.Features, part []int, centre, start []float64, lambda float6
 	w := slices.Clone(start)
 	const halvings, enough = 30, 1e-9
 	for at := value(w); ; {
-		step := newton(rows, part, w, centre, draw)
+		step := newton(rows, w, centre, draw)
 		next, size := make([]float64, len(w)), 1.0
 		var reached float64
 		for range halvings {
@@ -192,10 +188,10 @@ func fit(rows mnist.Features, part []int, centre, start []float64, lambda float6
 }
 
 // newton returns the Newton step, in the coordinates that may move.
-func newton(rows mnist.Features, part []int, w, centre, draw []float64) []float64 {
+func newton(rows mnist.Features, w, centre, draw []float64) []float64 {
 	d := len(w)
 	slope, curve := make([]float64, d), make([]float64, d*d) // only the upper triangle of curve is set
-	for _, i := range part {
+	for i := range rows.Len() {
 		row := rows.Row(i)
 		p := 1 / (1 + math.Exp(-score(row, w)))
 		for a, x := range row {
