@@ -28,8 +28,8 @@ var gradientAttacks = map[string]func(gradients.Vector) gradients.Vector{
 	},
 }
 
-// Twist returns what a participant of a behaviour sends in place of its own vector, the zero Vector if it sends nothing.
-// Behaviours that are no matter of gradients change nothing.
+// Twist returns what a participant of a behaviour sends in place of its own vector, the zero Vector if it sends
+// nothing. Behaviours that are no matter of gradients change nothing.
 func Twist(kind string, own gradients.Vector) gradients.Vector {
 	if kind == "silent" {
 		return gradients.Vector{}

@@ -242,8 +242,8 @@ func TestJoin(t *testing.T) {
 	all := filepath.Join(dir, "all.csv")
 	parts, err := table.Join(paths, all)
 	require.NoError(t, err)
-	require.Equal(t, []table.Part{{Name: "north", Path: paths[0], Rows: 300}, {Name: "south.v2", Path: paths[1], Rows: 300}},
-		[]table.Part{*parts[0], *parts[1]})
+	require.Equal(t, []table.Part{{Name: "north", Path: paths[0], Rows: 300},
+		{Name: "south.v2", Path: paths[1], Rows: 300}}, []table.Part{*parts[0], *parts[1]})
 	d, err := table.DraftSchema(all, "y", "")
 	require.NoError(t, err)
 	require.Equal(t, 600, d.Rows)

@@ -90,8 +90,8 @@ func Split(path, column, group, folder string, most int) (parts []*Part, err err
 }
 
 // Join writes the rows of several files to one, and returns a part for each, named by its file without the ending. The
-// files may differ in their separators and in the order of their columns. Unless all have commas between the values, the
-// result has semicolons there, so that decimal commas stay.
+// files may differ in their separators and in the order of their columns. Unless all have commas between the values,
+// the result has semicolons there, so that decimal commas stay.
 func Join(paths []string, to string) (parts []*Part, err error) {
 	files, all := make([]*file, len(paths)), &csv.Writer{}
 	for i, path := range paths {

@@ -222,7 +222,8 @@ func TestRehearseFiles(t *testing.T) {
 		require.NoError(t, os.Rename(p.Path, files[i]))
 	}
 	rehearse := func(more ...string) (stdout, stderr string, code int) {
-		return spdl(t, slices.Concat([]string{"rehearse"}, files, []string{"--label", "outcome", "--without", "hospital"}, more)...)
+		args := slices.Concat([]string{"rehearse", "--label", "outcome", "--without", "hospital"}, files, more)
+		return spdl(t, args...)
 	}
 	_, stderr, code := rehearse("--by", "hospital")
 	require.Equal(t, command.WrongUse, code)
@@ -242,11 +243,11 @@ func TestRehearseFiles(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, "node 2 is south, 500 rows")
 	require.Contains(t, stderr, "3 folds, 2 of their draws, 2 epsilons: 12 trainings more, in this process")
-	require.Regexp(t, `(?m)^SITE +EPSILON +ROWS +EVENTS +RATE +ALONE +COMMON +ADAPTED +POOLED +ADAPTED - ALONE +BETTER IN +VERDICT$`,
-		stdout)
+	require.Regexp(t, `(?m)^SITE +EPSILON +ROWS +EVENTS +RATE +ALONE +COMMON +ADAPTED +POOLED +ADAPTED - ALONE +`+
+		`BETTER IN +VERDICT$`, stdout)
 	for _, name := range append(names, "all") {
-		require.Regexp(t, `(?m)^`+name+` +2 +\d+ +\d+ +[\d. ]+ -?[\d.]+ \(.* to .*\) +[0-2] of 2 +(gains|no difference shown|loses)$`,
-			stdout)
+		require.Regexp(t, `(?m)^`+name+` +2 +\d+ +\d+ +[\d. ]+ -?[\d.]+ \(.* to .*\) +[0-2] of 2 +`+
+			`(gains|no difference shown|loses)$`, stdout)
 		require.Regexp(t, `(?m)^`+name+` +4 `, stdout)
 	}
 	require.Less(t, strings.Index(stdout, "SITE "), strings.Index(stdout, "verified "))
@@ -303,8 +304,8 @@ func TestGainDoubts(t *testing.T) {
 // TestRehearseByMembers: without a column of sites the rows are dealt, and four members withstand an attacker.
 func TestRehearseByMembers(t *testing.T) {
 	stage.NotShort(t, "runs a net")
-	stdout, stderr, code := spdl(t, "rehearse", hospitals(t, 1500), "--label", "outcome", "--rounds", "8", "--repeats", "1",
-		"-o", "json")
+	stdout, stderr, code := spdl(t, "rehearse", hospitals(t, 1500), "--label", "outcome", "--rounds", "8",
+		"--repeats", "1", "-o", "json")
 	require.Zero(t, code, stderr)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	var last struct {

@@ -148,7 +148,8 @@ func (r *run) between(e int, rows []int, other int, value float64) adapt.Interva
 // Text writes a table of lines with the names of the sites.
 func Text(w io.Writer, lines []Line, names []string, repeats int) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SITE\tEPSILON\tROWS\tEVENTS\tRATE\tALONE\tCOMMON\tADAPTED\tPOOLED\tADAPTED - ALONE\tBETTER IN\tVERDICT")
+	fmt.Fprintln(t, "SITE\tEPSILON\tROWS\tEVENTS\tRATE\tALONE\tCOMMON\tADAPTED\tPOOLED\tADAPTED - ALONE\t"+
+		"BETTER IN\tVERDICT")
 	for _, l := range lines {
 		name := "all"
 		if l.Site != All {
@@ -166,7 +167,8 @@ func Text(w io.Writer, lines []Line, names []string, repeats int) {
 		fmt.Fprintf(t, "\t%s\t%d of %d\t%s\n", l.Gain.Text(4), l.Better, repeats, l.Verdict)
 	}
 	_ = t.Flush()
-	fmt.Fprintln(w, "Brier score (less is better) and AUC of rows that the models did not train on, means over draws of folds and "+
-		"noise. RATE guesses\nthe rate; POOLED has all rows in one place, and no privacy. ADAPTED - ALONE: Brier scores, with a 95 % "+
-		"interval over rows and draws.\nPrivate to the owners of the rows: no epsilon bounds what this tells of them")
+	fmt.Fprintln(w, "Brier score (less is better) and AUC of rows that the models did not train on, means over draws of "+
+		"folds and noise. RATE guesses\nthe rate; POOLED has all rows in one place, and no privacy. ADAPTED - ALONE: Brier "+
+		"scores, with a 95 % interval over rows and draws.\nPrivate to the owners of the rows: no epsilon bounds what this "+
+		"tells of them")
 }

@@ -56,7 +56,7 @@ func Rehearse() *cobra.Command {
 	o := &rehearsal{}
 	cmd := command.New(&cobra.Command{
 		Use:   "rehearse FILE...",
-		Short: "Train CSV files as their sites would, say what each site gains",
+		Short: "Train CSV files as their sites would, say what each gains",
 		Long: `Train CSV files as their sites would, and say what each gains: before there is a consortium.
 
 Each file is a site, named by it, with the same columns in any order. Of one file each
@@ -73,8 +73,8 @@ rows in one place, which is not private. A site gains if its adapted model is be
 its own, and than guessing the rate. --folds 0 leaves it out, and compares on the site's
 test rows alone, as spdl model gain does.
 
-With --home a folder keeps schema.json, the sites' files, the model, the table and the
-net; otherwise all of it is temporary.`,
+With --home a folder keeps schema.json, gains.json, the model, the files of a column's
+sites, and the net; otherwise all of it is temporary.`,
 		Example: "  spdl-lab rehearse north.csv south.csv centre.csv --label outcome --epsilon 1,2\n" +
 			"  spdl-lab rehearse patients.csv --label outcome --by hospital --group patient_id\n" +
 			"  spdl-lab rehearse patients.csv --label outcome --members 7 --attack 0=sign-flip --home ./rehearsal",
@@ -88,8 +88,8 @@ net; otherwise all of it is temporary.`,
 	command.Flag(cmd, &m.Schema, "schema", "", "JSON file of the table (default: drafted from the file)")
 	command.Flag(cmd, &o.epsilons, "epsilon", nil, "privacy budgets of each participant, as 1,2 (default: the preset's)")
 	command.Flag(cmd, &o.folds, "folds", 5, "parts of each site's rows that are left out in turn, or 0")
-	command.Flag(cmd, &o.repeats, "repeats", 0, "how often folds and noise are drawn (default: 5, or 1 for 10,000 rows and "+
-		"more)").Positive()
+	command.Flag(cmd, &o.repeats, "repeats", 0, "how often folds and noise are drawn (default: 5, or 1 for 10,000 rows "+
+		"and more)").Positive()
 	command.Flag(cmd, &m.Rounds, "rounds", 0, "rounds (default: the preset's)").Positive()
 	command.Flag(cmd, &m.Rule, "rule", "", "aggregation rule (default: the preset's, with fewer than 4 sites mean)").
 		Values(rules.Names()...)
@@ -144,10 +144,10 @@ func (o *rehearsal) run(r *command.Run, args []string) (err error) {
 
 // prepare makes the schema, the sites' files, the study and the net.
 func (o *rehearsal) prepare(r *command.Run, files []string) (n *testnet.Net, err error) {
-	if err := os.MkdirAll(filepath.Join(o.folder, "sites"), 0o700); err != nil {
+	file := files[0]
+	if err := os.MkdirAll(o.folder, 0o700); err != nil {
 		return nil, err
 	}
-	file := files[0]
 	if len(files) > 1 {
 		file = filepath.Join(o.folder, "all.csv")
 		if o.parts, err = table.Join(files, file); err != nil {
@@ -223,10 +223,13 @@ func (o *rehearsal) split(r *command.Run, file string) (err error) {
 	if o.by == "" {
 		most = o.members
 	}
-	if o.parts == nil {
+	if folder := filepath.Join(o.folder, "sites"); o.parts == nil {
 		t, err := schema.Read(m.Schema)
 		if err == nil {
-			o.parts, err = table.Split(file, o.by, t.Group, filepath.Join(o.folder, "sites"), most)
+			err = os.Mkdir(folder, 0o700)
+		}
+		if err == nil {
+			o.parts, err = table.Split(file, o.by, t.Group, folder, most)
 		}
 		if err != nil {
 			return err
@@ -309,7 +312,8 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 		fmt.Fprintf(r.Out, "report        spdl-lab report %[1]s writes %[1]s/report.html\n"+
 			"gain pages    spdl-lab testnet start --home %[1]s/net --stay goes on with the net, and beside it spdl explorer "+
 			"--gain --home %[1]s/net/node0 has the page of node 0's site\n"+
-			"kept in       %[1]s: gains.json, schema.json, model.safetensors, and sites' files for spdl model gain and adapt\n", r.HomeText)
+			"kept in       %[1]s: gains.json, schema.json, and the model: spdl model gain %[1]s/model.safetensors --data "+
+			"%[2]s\n", r.HomeText, r.InText(o.parts[0].Path))
 	}
 	return nil
 }
