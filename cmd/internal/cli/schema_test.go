@@ -242,10 +242,10 @@ func TestRehearseFiles(t *testing.T) {
 	stdout, stderr, code := rehearse("--epsilon", "2,4", "--rounds", "8", "--folds", "3", "--repeats", "2", "--home", home)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, "node 2 is south, 500 rows")
-	require.Contains(t, stderr, "3 folds, 2 of their draws, 2 epsilons: 12 trainings more, in this process")
+	require.Contains(t, stderr, "folds 3, draws of them 2, epsilons 2: 12 trainings more, in this process")
 	require.Regexp(t, `(?m)^SITE +EPSILON +ROWS +EVENTS +RATE +ALONE +COMMON +ADAPTED +POOLED +ADAPTED - ALONE +`+
 		`BETTER IN +VERDICT$`, stdout)
-	for _, name := range append(names, "all") {
+	for _, name := range append(names, folds.All) {
 		require.Regexp(t, `(?m)^`+name+` +2 +\d+ +\d+ +[\d. ]+ -?[\d.]+ \(.* to .*\) +[0-2] of 2 +`+
 			`(gains|no difference shown|loses)$`, stdout)
 		require.Regexp(t, `(?m)^`+name+` +4 `, stdout)
@@ -256,6 +256,13 @@ func TestRehearseFiles(t *testing.T) {
 	var kept struct{ Lines []folds.Line }
 	require.NoError(t, json.Unmarshal(text, &kept))
 	require.Len(t, kept.Lines, 8)
+	_, stderr, code = spdl(t, "report", home)
+	require.Zero(t, code, stderr)
+	text, err = os.ReadFile(filepath.Join(home, "report.html"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "What each site would gain by folds")
+	adapted := kept.Lines[0].Adapted
+	require.Contains(t, string(text), fmt.Sprintf("%.4f %.3f", adapted.Brier, adapted.AUC))
 	_, stderr, code = spdl(t, "model", "gain", filepath.Join(home, "model.safetensors"), "--data", files[0])
 	require.Zero(t, code, stderr)
 }

@@ -3,8 +3,8 @@
 package folds
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -33,6 +33,7 @@ const (
 type Study struct {
 	Params  []params.Params // one for each epsilon
 	Sites   []mnist.Set     // the rows of each
+	Names   []string        // of each
 	Attacks map[int]string  // behaviours of sites (package attack)
 	Folds   int             // at least 2
 	Repeats int             // draws of the folds and of the noise
@@ -115,7 +116,7 @@ func (s Study) Run(ctx context.Context) ([]Line, error) {
 			group.Go(func() {
 				failed := r.fold(ctx, repeat, k, fold)
 				r.mu.Lock()
-				err = errors.Join(err, failed)
+				err = cmp.Or(err, failed)
 				r.mu.Unlock()
 				<-busy
 			})

@@ -1,6 +1,7 @@
 package folds
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -42,7 +43,7 @@ func made(t *testing.T, seed uint64, slope float64, rows ...int) Study {
 			}
 			set.Labels, set.Groups = append(set.Labels, label), append(set.Groups, uint32(i/2))
 		}
-		s.Sites = append(s.Sites, set)
+		s.Sites, s.Names = append(s.Sites, set), append(s.Names, fmt.Sprint(n))
 		units += n / 2
 	}
 	p, err := preset.Make("default", len(rows), preset.Own{Epsilon: 2, Examples: units * 4 / 5 / len(rows),
@@ -92,8 +93,8 @@ func TestGain(t *testing.T) {
 	require.Less(t, lines[0].Pooled.Brier, lines[0].Alone.Brier)
 	require.Equal(t, s.Repeats, lines[0].Better)
 	require.Contains(t, lines[3].Error, "groups or rows to train on, want at least 10")
-	require.Equal(t, []int{All, 1460, lines[0].Events + lines[1].Events + lines[2].Events},
-		[]int{lines[4].Site, lines[4].Rows, lines[4].Events})
+	require.Equal(t, []any{All, 1460, lines[0].Events + lines[1].Events + lines[2].Events},
+		[]any{lines[4].Site, lines[4].Rows, lines[4].Events})
 	again, err := s.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, lines, again)

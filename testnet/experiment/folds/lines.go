@@ -2,24 +2,20 @@ package folds
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"text/tabwriter"
 
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/spdl/spdl/app/model/adapt"
 	"github.com/spdl/spdl/app/model/evaluate"
+	"github.com/spdl/spdl/internal/printable"
 )
-
-// All is the site of a line of all sites that are measured.
-const All = -1
 
 // Line says what a site gains at an epsilon. Scores are means over the repeats.
 type Line struct {
-	Site    int     `json:"site"` // All for the line of all
+	Site    string  `json:"site"` // its name, or All
 	Epsilon float64 `json:"epsilon"`
 	Rows    int     `json:"rows"`
 	Events  int     `json:"events"` // rows of the second class
@@ -34,6 +30,7 @@ type Line struct {
 	Gain     adapt.Interval `json:"gain"`
 	OverRate adapt.Interval `json:"over_rate"`
 	Better   int            `json:"better"`
+	Repeats  int            `json:"repeats"`
 	Verdict  string         `json:"verdict"`
 	Error    string         `json:"error,omitempty"` // why the site has no scores
 }
@@ -44,8 +41,9 @@ type Score struct {
 	AUC   float64 `json:"auc"`
 }
 
-// The verdicts of a line.
+// The verdicts of a line, and the site of a line of all that are measured.
 const (
+	All   = "all sites"
 	Gains = "gains"
 	Same  = "no difference shown"
 	Loses = "loses"
@@ -57,11 +55,12 @@ func (r *run) lines() (out []Line) {
 		var measured []int
 		for site, rows := range r.sites {
 			if r.errs[site] != nil {
-				out = append(out, Line{Site: site, Epsilon: p.Privacy.Epsilon, Rows: len(rows), Error: r.errs[site].Error()})
+				out = append(out, Line{Site: r.Names[site], Epsilon: p.Privacy.Epsilon, Rows: len(rows),
+					Error: r.errs[site].Error()})
 				continue
 			}
 			measured = append(measured, rows...)
-			out = append(out, r.line(e, site, rows))
+			out = append(out, r.line(e, r.Names[site], rows))
 		}
 		if len(measured) > 0 {
 			out = append(out, r.line(e, All, measured))
@@ -71,8 +70,8 @@ func (r *run) lines() (out []Line) {
 }
 
 // line measures some rows.
-func (r *run) line(e, site int, rows []int) Line {
-	l := Line{Site: site, Epsilon: r.Params[e].Privacy.Epsilon, Rows: len(rows)}
+func (r *run) line(e int, site string, rows []int) Line {
+	l := Line{Site: site, Epsilon: r.Params[e].Privacy.Epsilon, Rows: len(rows), Repeats: r.Repeats}
 	labels, ones := make([]uint8, len(rows)), make([]float64, len(rows))
 	for i, row := range rows {
 		labels[i], ones[i] = r.whole.Labels[row], 1
@@ -145,30 +144,29 @@ func (r *run) between(e int, rows []int, other int, value float64) adapt.Interva
 	return adapt.Interval{Value: value, Low: all[tail], High: all[draws-1-tail]}
 }
 
-// Text writes a table of lines with the names of the sites.
-func Text(w io.Writer, lines []Line, names []string, repeats int) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SITE\tEPSILON\tROWS\tEVENTS\tRATE\tALONE\tCOMMON\tADAPTED\tPOOLED\tADAPTED - ALONE\t"+
-		"BETTER IN\tVERDICT")
+// Head names the columns of Cells, and About says what they are.
+var Head = []string{"site", "epsilon", "rows", "events", "rate", "alone", "common", "adapted", "pooled",
+	"adapted - alone", "better in", "verdict"}
+
+// About says what Cells holds.
+const About = "Brier score (less is better) and AUC of rows that the models did not train on, means over draws of " +
+	"folds and noise. Rate guesses the rate; pooled has all rows in one place, and no privacy. Adapted - alone: Brier " +
+	"scores, with a 95 % interval over rows and draws. Private to the owners of the rows: no epsilon bounds what this " +
+	"tells of them"
+
+// Cells returns a row for each line.
+func Cells(lines []Line) (rows [][]string) {
 	for _, l := range lines {
-		name := "all"
-		if l.Site != All {
-			name = names[l.Site]
-		}
-		fmt.Fprintf(t, "%s\t%g\t%d\t", name, l.Epsilon, l.Rows)
+		row := []string{printable.Line(l.Site), fmt.Sprint(l.Epsilon), fmt.Sprint(l.Rows)}
 		if l.Error != "" {
-			fmt.Fprintf(t, "not measured: %s\n", l.Error)
+			rows = append(rows, append(row, "not measured: "+l.Error))
 			continue
 		}
-		fmt.Fprintf(t, "%d\t%.4f", l.Events, l.ByRate.Brier)
+		row = append(row, fmt.Sprint(l.Events), fmt.Sprintf("%.4f", l.ByRate.Brier))
 		for _, s := range []Score{l.Alone, l.Common, l.Adapted, l.Pooled} {
-			fmt.Fprintf(t, "\t%.4f %.3f", s.Brier, s.AUC)
+			row = append(row, fmt.Sprintf("%.4f %.3f", s.Brier, s.AUC))
 		}
-		fmt.Fprintf(t, "\t%s\t%d of %d\t%s\n", l.Gain.Text(4), l.Better, repeats, l.Verdict)
+		rows = append(rows, append(row, l.Gain.Text(4), fmt.Sprintf("%d of %d", l.Better, l.Repeats), l.Verdict))
 	}
-	_ = t.Flush()
-	fmt.Fprintln(w, "Brier score (less is better) and AUC of rows that the models did not train on, means over draws of "+
-		"folds and noise. RATE guesses\nthe rate; POOLED has all rows in one place, and no privacy. ADAPTED - ALONE: Brier "+
-		"scores, with a 95 % interval over rows and draws.\nPrivate to the owners of the rows: no epsilon bounds what this "+
-		"tells of them")
+	return rows
 }

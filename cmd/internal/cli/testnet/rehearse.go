@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -182,7 +183,7 @@ func (o *rehearsal) prepare(r *command.Run, files []string) (n *testnet.Net, err
 		if err != nil {
 			return nil, err
 		}
-		o.study.Sites = append(o.study.Sites, folds.Pool(data.Train, data.Test))
+		o.study.Sites, o.study.Names = append(o.study.Sites, folds.Pool(data.Train, data.Test)), append(o.study.Names, p.Name)
 		rows += p.Rows
 	}
 	if o.study.Repeats = 5; rows >= 10_000 {
@@ -264,11 +265,8 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 		Type     string         `json:"type"` // "rehearsal"
 		Verified verify.Verdict `json:"verified"`
 		Sites    []site         `json:"sites"`
-		Folds    int            `json:"folds"`
-		Repeats  int            `json:"repeats"`
 		Lines    []folds.Line   `json:"lines"` // without folds, null
-	}{"rehearsal", v, nil, o.folds, o.study.Repeats, nil}
-	var names []string
+	}{"rehearsal", v, nil, nil}
 	for _, p := range o.parts {
 		s := site{Part: *p}
 		if g, err := gain.Of(p.Path, f.Card.Model, f.Parameters, 0); err == nil {
@@ -276,11 +274,11 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 		} else {
 			s.Error = err.Error()
 		}
-		out.Sites, names = append(out.Sites, s), append(names, command.Plain(p.Name))
+		out.Sites = append(out.Sites, s)
 	}
 	if o.folds > 0 && gain.Measures(f.Card.Model) {
-		fmt.Fprintf(r.Err, "cross-validation: %d folds, %d of their draws, %d epsilons: %d trainings more, in this process\n",
-			o.folds, out.Repeats, len(o.study.Params), o.folds*out.Repeats*len(o.study.Params))
+		fmt.Fprintf(r.Err, "cross-validation: folds %d, draws of them %d, epsilons %d: %d trainings more, in this process\n",
+			o.folds, o.study.Repeats, len(o.study.Params), o.folds*o.study.Repeats*len(o.study.Params))
 		if out.Lines, err = o.study.Run(ctx); err != nil {
 			return err
 		}
@@ -296,10 +294,12 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 		return err
 	}
 	if out.Lines != nil {
-		folds.Text(r.Out, out.Lines, names, out.Repeats)
+		command.Table(r.Out, strings.ToUpper(strings.Join(folds.Head, "\t")), folds.Cells(out.Lines),
+			func(row []string) string { return strings.Join(row, "\t") })
+		fmt.Fprintln(r.Out, strings.ReplaceAll(folds.About, ". ", ".\n"))
 	} else {
-		for i, s := range out.Sites {
-			fmt.Fprintf(r.Out, "\n%s\n", names[i])
+		for _, s := range out.Sites {
+			fmt.Fprintf(r.Out, "\n%s\n", command.Plain(s.Name))
 			if s.Gain == nil {
 				fmt.Fprintln(r.Out, "no report:", command.Plain(s.Error))
 				continue
