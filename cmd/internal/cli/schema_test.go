@@ -233,7 +233,7 @@ func TestRehearseFiles(t *testing.T) {
 	require.Contains(t, stderr, "--folds is 1, want 2 to 20, or 0 for none")
 	_, stderr, code = rehearse("--epsilon", "1,0")
 	require.Equal(t, command.WrongUse, code)
-	require.Contains(t, stderr, "--epsilon has 0, want numbers above 0")
+	require.Contains(t, stderr, "--epsilon is [1 0], want numbers above 0")
 	_, stderr, code = rehearse("--epsilon", "2,0.001")
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "epsilon 0.001")

@@ -62,6 +62,7 @@ type run struct {
 	whole mnist.Set
 	x     mnist.Features
 	sites [][]int // rows of whole
+	site  []int   // of each row of whole
 	units [][]int // groups, or rows without groups
 
 	mu      sync.Mutex
@@ -76,13 +77,12 @@ func (s Study) begin() (r *run, err error) {
 	if r.x, err = inputs.Features(r.whole, nil, s.Params[0].Model, inputs.Keep{}); err != nil {
 		return nil, err
 	}
-	at := 0
-	for _, site := range s.Sites {
-		rows := make([]int, site.Len())
-		for i := range rows {
-			rows[i], at = at, at+1
+	for i, site := range s.Sites {
+		r.sites = append(r.sites, nil)
+		for range site.Len() {
+			r.sites[i] = append(r.sites[i], len(r.site))
+			r.site = append(r.site, i)
 		}
-		r.sites = append(r.sites, rows)
 	}
 	if r.units = mnist.ByGroup(r.whole.Groups); r.units == nil {
 		for i := range r.whole.Len() {
@@ -131,19 +131,12 @@ func (s Study) Run(ctx context.Context) ([]Line, error) {
 // deal deals the rows of each site into the folds, and returns the fold of each row of all: whole groups, and groups
 // with a row of the second class apart from those without one, so that each fold has its share.
 func (r *run) deal(rng *rand.Rand) []int {
-	fold, site := make([]int, r.whole.Len()), make([]int, r.whole.Len())
-	for i, rows := range r.sites {
-		for _, row := range rows {
-			site[row] = i
-		}
-	}
-	next := make([]int, len(r.sites))
-	units := slices.Clone(r.units)
+	fold, next, units := make([]int, r.whole.Len()), make([]int, len(r.sites)), slices.Clone(r.units)
 	rng.Shuffle(len(units), func(i, j int) { units[i], units[j] = units[j], units[i] })
 	for _, ill := range []bool{true, false} {
 		for _, unit := range units {
 			if ill == slices.ContainsFunc(unit, func(row int) bool { return r.whole.Labels[row] == 1 }) {
-				i := site[unit[0]]
+				i := r.site[unit[0]]
 				for _, row := range unit {
 					fold[row] = next[i] % r.Folds
 				}

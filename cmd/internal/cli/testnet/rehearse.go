@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -112,11 +113,8 @@ func (o *rehearsal) run(r *command.Run, args []string) (err error) {
 		return command.Usage(fmt.Errorf("--members is %d, want at most %d", o.members, maxSites))
 	case o.folds < 0 || o.folds == 1 || o.folds > maxFolds:
 		return command.Usage(fmt.Errorf("--folds is %d, want 2 to %d, or 0 for none", o.folds, maxFolds))
-	}
-	for _, epsilon := range o.epsilons {
-		if !(epsilon > 0) {
-			return command.Usage(fmt.Errorf("--epsilon has %g, want numbers above 0", epsilon))
-		}
+	case slices.ContainsFunc(o.epsilons, func(epsilon float64) bool { return !(epsilon > 0) }):
+		return command.Usage(fmt.Errorf("--epsilon is %v, want numbers above 0", o.epsilons))
 	}
 	if o.Attacks, err = testnet.ParseAttacks(o.attacks); err != nil {
 		return command.Usage(fmt.Errorf("--attack: %w", err))
@@ -186,10 +184,9 @@ func (o *rehearsal) prepare(r *command.Run, files []string) (n *testnet.Net, err
 		o.study.Sites, o.study.Names = append(o.study.Sites, folds.Pool(data.Train, data.Test)), append(o.study.Names, p.Name)
 		rows += p.Rows
 	}
-	if o.study.Repeats = 5; rows >= 10_000 {
+	if o.study.Repeats = cmp.Or(o.repeats, 5); o.repeats == 0 && rows >= 10_000 {
 		o.study.Repeats = 1
 	}
-	o.study.Repeats = cmp.Or(o.repeats, o.study.Repeats)
 	return testnet.Init(o.Manifest)
 }
 
