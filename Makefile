@@ -130,18 +130,10 @@ canaries: ## advantage of an attack on a person with 1, 5 and 20 rows, by unit o
 	$(GO) test ./privacy/inference -run '^$$' -bench Copies -benchtime 1x -timeout 2h -trials $(if $(QUICK),30,200) -samples $(if $(QUICK),100,600) -seeds $(or $(SEEDS),$(if $(QUICK),1,3))
 
 .PHONY: tables
-tables: ## recognised tables from Debian's packages: AUC, accuracy and calibration beside four references (QUICK=1: made-up rows)
-ifdef QUICK
-	$(GO) run ./testnet/experiment/tables -quick
-else
+tables: ## recognised tables from Debian's packages: AUC, accuracy and calibration beside four references
 	testnet/experiment/tables/fetch $(BUILD)/tables
 	$(GO) run ./testnet/experiment/tables $(BUILD)/tables | tee $(BUILD)/tables/spdl.csv
 	/usr/bin/python3 testnet/experiment/tables/reference.py $(BUILD)/tables testnet/experiment/tables | tee $(BUILD)/tables/references.csv
-endif
-
-.PHONY: picture
-picture: build ## docs/images/demo.svg, the recording of make demo
-	$(GO) run docs/images/terminal.go -o docs/images/demo.svg -shown "make demo" -until '^round ' $(LAB) testnet start --validators 4
 
 .PHONY: docs
 docs: ## manual pages and completions for shells into build/docs

@@ -68,36 +68,3 @@ func TestPredictFrames(t *testing.T) {
 	_, stderr = run(script, "model.npz", rows)
 	require.Contains(t, stderr, "line 2: another number of values than the header has, 2")
 }
-
-// TestSites: sites.py makes one file of the sites' files, which may differ in separators, points and the order of their
-// columns, not in the columns.
-func TestSites(t *testing.T) {
-	python, dir := stage.Python(t, "csv"), t.TempDir()
-	for name, text := range map[string]string{
-		"north.csv":    "age,crp,remark,y\n71,1.5,\"a, b\",0\n",
-		"south.v2.csv": "\xef\xbb\xbfy;crp;age;remark\r\n1;2,5;62;1,2,3\r\n0;;-,5;x\r\n",
-		"east.csv":     "age,crp,y\n1,2,0\n",
-		"ragged.csv":   "age,crp,remark,y\n1,2,0\n",
-	} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	join := func(names ...string) (string, error) {
-		script, err := filepath.Abs("sites.py")
-		require.NoError(t, err)
-		cmd := exec.Command(python, append([]string{script}, names...)...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		return strings.ReplaceAll(string(out), "\r", ""), err
-	}
-	out, err := join("north.csv", "south.v2.csv")
-	require.NoError(t, err, out)
-	require.Equal(t, "age,crp,remark,y,site\n71,1.5,\"a, b\",0,north\n"+
-		"62,2.5,\"1,2,3\",1,south.v2\n-.5,,x,0,south.v2\n", out)
-	out, err = join("north.csv", "east.csv")
-	require.Error(t, err)
-	require.Contains(t, out, "east.csv has the columns age, crp, y, want those of north.csv, age, crp, "+
-		"remark, y, and no site")
-	out, err = join("north.csv", "ragged.csv")
-	require.Error(t, err)
-	require.Contains(t, out, "ragged.csv line 2: 3 values, the header has 4 columns")
-}

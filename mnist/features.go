@@ -92,3 +92,15 @@ func (f Features) Batch(x []float32, labels []uint8, index []int) ([]float32, []
 	}
 	return x, labels
 }
+
+// Subset copies the examples at the indices in index, in that order, with their groups. It panics as Batch does.
+func (f Features) Subset(index []int) Features {
+	sub := Features{Inputs: f.Inputs}
+	sub.X, sub.Labels = f.Batch(nil, nil, index)
+	for _, i := range index {
+		if f.Groups != nil {
+			sub.Groups = append(sub.Groups, f.Groups[i])
+		}
+	}
+	return sub
+}

@@ -130,6 +130,9 @@ func (m *Manifest) Check() error {
 	return err
 }
 
+// Parameters returns the chain's parameters, or the error of Check.
+func (m Manifest) Parameters() (params.Params, error) { return m.check() }
+
 // check also returns the chain's parameters. It reports all mistakes before the first home is made,
 // because Init rejects a folder with the homes of a failed run.
 func (m *Manifest) check() (params.Params, error) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/worker/trainer"
@@ -66,6 +67,13 @@ func (m *Manifest) own() (preset.Own, error) {
 		return o, nil
 	}
 	d, err := preset.Source{Path: m.Data, Label: m.Label, Group: m.Group, Schema: m.Schema}.Read()
+	units := 0 // of the sites, whose groups are others even if their names are the same
+	for i := 0; i < len(m.Sites) && d.Table != nil && err == nil; i++ {
+		var n int
+		n, err = table.Units(m.Sites[i], *d.Table)
+		units += n
+		d.Examples = table.Examples(units)
+	}
 	o.Data = &d
 	return o, err
 }

@@ -28,6 +28,18 @@ var gradientAttacks = map[string]func(gradients.Vector) gradients.Vector{
 	},
 }
 
+// Twist returns what a participant of a behaviour sends in place of its own vector, the zero Vector if it sends
+// nothing. Behaviours that are no matter of gradients change nothing.
+func Twist(kind string, own gradients.Vector) gradients.Vector {
+	if kind == "silent" {
+		return gradients.Vector{}
+	}
+	if twist := gradientAttacks[kind]; twist != nil && own.Len() > 0 {
+		return twist(own)
+	}
+	return own
+}
+
 func filled(g gradients.Vector, q int64) gradients.Vector {
 	out := gradients.NewVector(g.Width(), g.Len())
 	for j := range out.Len() {

@@ -1,6 +1,6 @@
 // Package experiment reproduces the paper's figures and the project's own, one file per figure. An
 // experiment is a list of cells, each a function of its specification; finished cells are cached in
-// DIR/cells and not computed again. The cells yield NAME.csv, NAME.svg and NAME.png, each with the
+// DIR/cells and not computed again. The cells yield NAME.csv and NAME.svg, each with the
 // command, the seeds and the version that made it inside, and NAME.json for the report.
 //
 // Schemes as in the paper: PURE is the mean without noise, DP the mean with

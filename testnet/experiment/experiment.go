@@ -86,7 +86,7 @@ func (c Cell) columns() []string {
 // all lists the experiments; a new experiment is added here.
 var all = []Experiment{
 	convergence, latency, byzantine, batch, epsilon, lemma1, attacks, tradeoff, dirichlet, reputation, resilience, regret,
-	features, tolerance, slow,
+	tolerance, slow,
 }
 
 // label names a cell with a seed.

@@ -56,7 +56,7 @@ func (r Runner) notes(e Experiment) []figure.Note {
 	return notes
 }
 
-// files writes NAME.csv, .svg, .png and .json.
+// files writes NAME.csv, .svg and .json.
 func (r Runner) files(e Experiment, results Results, reruns []Rerun) error {
 	f, table := e.draw(results)
 	if e.Name == attacks.Name {
@@ -68,7 +68,7 @@ func (r Runner) files(e Experiment, results Results, reruns []Rerun) error {
 		f.Foot = "quick run: fewer rounds and cells, not for citing"
 	}
 	notes := r.notes(e)
-	svg, png, err := f.Draw(notes)
+	svg, err := f.Draw(notes)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (r Runner) files(e Experiment, results Results, reruns []Rerun) error {
 	if err != nil {
 		return err
 	}
-	for ext, content := range map[string][]byte{"csv": table2csv(results, notes), "svg": svg, "png": png, "json": raw} {
+	for ext, content := range map[string][]byte{"csv": table2csv(results, notes), "svg": svg, "json": raw} {
 		if err := write(filepath.Join(r.Dir, e.Name+"."+ext), content); err != nil {
 			return err
 		}

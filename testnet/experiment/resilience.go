@@ -8,6 +8,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/testnet/experiment/figure"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // resilience is Theorem 1. It shows in which rounds of a training the theorem's premise holds,
@@ -242,4 +243,13 @@ func extreme(v []float64, better func(a, b float64) float64) float64 {
 		out = better(out, x)
 	}
 	return out
+}
+
+// preset returns a training of a preset. Only a quick run changes it, to fewer rounds.
+func (o Options) preset(name string, n int) (train.Spec, error) {
+	s, err := train.Preset(name, n)
+	if o.Quick {
+		s.Params.Training.Rounds = quickFew
+	}
+	return s, err
 }

@@ -50,41 +50,63 @@ type Way struct {
 // Rows of a group are in one fold. Fit fails if there are fewer than ten groups (or rows without
 // groups), if all rows have one label, or if a shape does not fit.
 func Fit(rows mnist.Features, shared []float64) ([]Way, error) {
-	units := unitsOf(rows)
-	switch {
-	case rows.Inputs != len(shared):
+	alone, err := Ridge(rows)
+	if err != nil {
+		return nil, err
+	}
+	ways, err := From(rows, shared)
+	return append(ways, alone), err
+}
+
+// From returns the three ways of Fit that begin with the chain's model, for rows of which Fit has a model.
+func From(rows mnist.Features, shared []float64) ([]Way, error) {
+	if rows.Inputs != len(shared) {
 		return nil, fmt.Errorf("rows of %d inputs, the model has %d parameters", rows.Inputs, len(shared))
-	case len(units) < leastUnits:
-		return nil, fmt.Errorf("%d groups or rows to train on, want at least %d", len(units), leastUnits)
+	}
+	intercept := best(rows, Intercept, shared, math.Inf(1))
+	intercept.Lambda = 0
+	return []Way{{Name: Shared, Loss: loss(rows, shared) / float64(rows.Len()), Parameters: shared}, intercept,
+		best(rows, Adapted, shared, lambdas...)}, nil
+}
+
+// Ridge returns the way Alone, with the errors of Fit.
+func Ridge(rows mnist.Features) (w Way, err error) {
+	switch units := len(unitsOf(rows)); {
+	case units < leastUnits:
+		return w, fmt.Errorf("%d groups or rows to train on, want at least %d", units, leastUnits)
 	case !slices.Contains(rows.Labels, 0) || !slices.Contains(rows.Labels, 1):
-		return nil, errors.New("all rows to train on have one label")
+		return w, errors.New("all rows to train on have one label")
 	}
-	all := make([]int, rows.Len())
-	for i := range all {
-		all[i] = i
-	}
-	ways := []Way{{Name: Shared, Loss: loss(rows, all, shared) / float64(len(all)), Parameters: shared}}
-	for _, w := range []struct {
-		name    string
-		centre  []float64
-		lambdas []float64
-	}{
-		{Intercept, shared, []float64{math.Inf(1)}}, {Adapted, shared, lambdas},
-		{Alone, make([]float64, len(shared)), lambdas},
-	} {
-		best := Way{Name: w.name, Loss: math.Inf(1)}
-		for _, lambda := range w.lambdas {
-			if l := leftOut(rows, units, w.centre, lambda); l < best.Loss {
-				best.Loss, best.Lambda = l, lambda
+	return best(rows, Alone, make([]float64, rows.Inputs), lambdas...), nil
+}
+
+// best returns the way that is drawn to a centre with the lambda, of some that ascend, of the least loss of the rows
+// that a fit left out. A fit begins where that of the next larger lambda ends, which is near.
+func best(rows mnist.Features, name string, centre []float64, lambdas ...float64) Way {
+	sums := make([]float64, len(lambdas))
+	for k := range folds {
+		var train, test []int
+		for i, unit := range unitsOf(rows) {
+			if i%folds == k {
+				test = append(test, unit...)
+			} else {
+				train = append(train, unit...)
 			}
 		}
-		best.Parameters = fit(rows, all, w.centre, best.Lambda)
-		if w.name == Intercept {
-			best.Lambda = 0
+		w, fitted, left := centre, rows.Subset(train), rows.Subset(test)
+		for i, lambda := range slices.Backward(lambdas) {
+			w = fit(fitted, centre, w, lambda)
+			sums[i] += loss(left, w)
 		}
-		ways = append(ways, best)
 	}
-	return ways, nil
+	w := Way{Name: name, Lambda: lambdas[0], Loss: math.Inf(1)}
+	for i, sum := range sums {
+		if l := sum / float64(rows.Len()); l < w.Loss {
+			w.Loss, w.Lambda = l, lambdas[i]
+		}
+	}
+	w.Parameters = fit(rows, centre, centre, w.Lambda)
+	return w
 }
 
 // Best returns the way with the least loss.
@@ -104,23 +126,6 @@ func unitsOf(rows mnist.Features) [][]int {
 	return units
 }
 
-// leftOut returns the mean loss of the rows of each fold, at parameters that are fitted to the other folds.
-func leftOut(rows mnist.Features, units [][]int, centre []float64, lambda float64) float64 {
-	var sum float64
-	for k := range folds {
-		var train, test []int
-		for i, unit := range units {
-			if i%folds == k {
-				test = append(test, unit...)
-			} else {
-				train = append(train, unit...)
-			}
-		}
-		sum += loss(rows, test, fit(rows, train, centre, lambda))
-	}
-	return sum / float64(rows.Len())
-}
-
 // score returns the log odds of the second class.
 func score(row []float32, w []float64) (s float64) {
 	for j, x := range row {
@@ -130,8 +135,8 @@ func score(row []float32, w []float64) (s float64) {
 }
 
 // loss returns the sum of the rows' log losses, in nats.
-func loss(rows mnist.Features, part []int, w []float64) (sum float64) {
-	for _, i := range part {
+func loss(rows mnist.Features, w []float64) (sum float64) {
+	for i := range rows.Len() {
 		s := score(rows.Row(i), w)
 		if rows.Labels[i] == 1 {
 			s = -s
@@ -142,8 +147,8 @@ func loss(rows mnist.Features, part []int, w []float64) (sum float64) {
 }
 
 // fit minimises the sum of the losses and of lambda/2 times the squared distance from centre, by
-// Newton's method with halved steps. With an infinite lambda only the intercept moves, and freely.
-func fit(rows mnist.Features, part []int, centre []float64, lambda float64) []float64 {
+// Newton's method with halved steps from start. With an infinite lambda only the intercept moves, and freely.
+func fit(rows mnist.Features, centre, start []float64, lambda float64) []float64 {
 	draw := make([]float64, len(centre))
 	for j := range draw {
 		draw[j] = lambda
@@ -152,7 +157,7 @@ func fit(rows mnist.Features, part []int, centre []float64, lambda float64) []fl
 		draw[len(draw)-1] = free * lambdas[0]
 	}
 	value := func(w []float64) float64 {
-		sum := loss(rows, part, w)
+		sum := loss(rows, w)
 		for j, c := range centre {
 			if w[j] != c {
 				sum += draw[j] / 2 * (w[j] - c) * (w[j] - c)
@@ -160,10 +165,10 @@ func fit(rows mnist.Features, part []int, centre []float64, lambda float64) []fl
 		}
 		return sum
 	}
-	w := slices.Clone(centre)
+	w := slices.Clone(start)
 	const halvings, enough = 30, 1e-9
 	for at := value(w); ; {
-		step := newton(rows, part, w, centre, draw)
+		step := newton(rows, w, centre, draw)
 		next, size := make([]float64, len(w)), 1.0
 		var reached float64
 		for range halvings {
@@ -183,10 +188,10 @@ func fit(rows mnist.Features, part []int, centre []float64, lambda float64) []fl
 }
 
 // newton returns the Newton step, in the coordinates that may move.
-func newton(rows mnist.Features, part []int, w, centre, draw []float64) []float64 {
+func newton(rows mnist.Features, w, centre, draw []float64) []float64 {
 	d := len(w)
 	slope, curve := make([]float64, d), make([]float64, d*d) // only the upper triangle of curve is set
-	for _, i := range part {
+	for i := range rows.Len() {
 		row := rows.Row(i)
 		p := 1 / (1 + math.Exp(-score(row, w)))
 		for a, x := range row {

@@ -64,14 +64,10 @@ func TestChoice(t *testing.T) {
 // moves nothing else, and makes the mean probability the rate.
 func TestFit(t *testing.T) {
 	rows := drawn(3, 300, []float64{1, 0, -1, 1})
-	all := make([]int, rows.Len())
-	for i := range all {
-		all[i] = i
-	}
 	centre := []float64{0.2, 0.1, 0, -1}
-	w := fit(rows, all, centre, 2)
+	w := fit(rows, centre, make([]float64, 4), 2)
 	value := func(w []float64) float64 {
-		sum := loss(rows, all, w)
+		sum := loss(rows, w)
 		for j, draw := range []float64{2, 2, 2, 0.2} {
 			sum += draw / 2 * (w[j] - centre[j]) * (w[j] - centre[j])
 		}
@@ -84,7 +80,7 @@ func TestFit(t *testing.T) {
 			require.Greater(t, value(moved), value(w))
 		}
 	}
-	w = fit(rows, all, centre, math.Inf(1))
+	w = fit(rows, centre, centre, math.Inf(1))
 	require.Equal(t, centre[:3], w[:3])
 	var excess float64
 	for i := range rows.Len() {

@@ -112,14 +112,7 @@ func strokes(set mnist.Set, part []int, _ params.Model, keep Keep) (mnist.Featur
 	if err != nil || part == nil {
 		return f, err
 	}
-	some := mnist.Features{Inputs: f.Inputs}
-	some.X, some.Labels = f.Batch(nil, nil, part)
-	for _, i := range part {
-		if f.Groups != nil {
-			some.Groups = append(some.Groups, f.Groups[i])
-		}
-	}
-	return some, nil
+	return f.Subset(part), nil
 }
 
 // cache has the strokes of the last image sets, by the hash of their images: enough for a process with a training

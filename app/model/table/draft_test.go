@@ -221,6 +221,59 @@ func TestFit(t *testing.T) {
 	require.ErrorContains(t, err, `no column "z"`)
 }
 
+// TestJoin: files of sites may differ in separators, points and the order of their columns, and each row has the side
+// and the levels that it has in its site's file. The numbers of rows, which begin in each, are no input. An error names
+// the file and the column.
+func TestJoin(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	var north, south strings.Builder
+	north.WriteString(",age,crp,remark,y\n")
+	south.WriteString("\xef\xbb\xbf;y;crp;age;remark\r\n")
+	for i := range 300 {
+		fmt.Fprintf(&north, "%d,%d,%d.5,\"%c, b\",%d\n", i, 30+i%40, i%7, 'a'+i%3, i%2)
+		fmt.Fprintf(&south, "%d;%d;%d,25;%d;%c, b\r\n", i, i%2, i%9, 40+i%30, 'a'+i%3)
+	}
+	paths := []string{write("north.csv", north.String()), write("south.v2.csv", south.String())}
+	all := filepath.Join(dir, "all.csv")
+	parts, err := table.Join(paths, all)
+	require.NoError(t, err)
+	require.Equal(t, []table.Part{{Name: "north", Path: paths[0], Rows: 300},
+		{Name: "south.v2", Path: paths[1], Rows: 300}}, []table.Part{*parts[0], *parts[1]})
+	d, err := table.DraftSchema(all, "y", "")
+	require.NoError(t, err)
+	require.Equal(t, 600, d.Rows)
+	require.Equal(t, "an id, by its name", d.Columns[1].Note)
+	require.Len(t, d.Schema.Columns, 3)
+	want, err := table.Load(all, d.Schema)
+	require.NoError(t, err)
+	var train, test []uint8
+	for _, path := range paths {
+		one, err := table.Load(path, d.Schema)
+		require.NoError(t, err)
+		train, test = append(train, one.Train.Images...), append(test, one.Test.Images...)
+	}
+	require.Equal(t, want.Train.Images, train)
+	require.Equal(t, want.Test.Images, test)
+
+	_, err = table.Join([]string{paths[0], write("east.csv", ",age,crp,y\n1,2,3,0\n")}, all)
+	require.ErrorContains(t, err, `east.csv has no column "remark"`)
+	require.ErrorContains(t, err, "north.csv has it: want the same columns in all files")
+	_, err = table.Join([]string{paths[0], write("west.csv", ",age,crp,remark,y,ward\n")}, all)
+	require.ErrorContains(t, err, `north.csv has no column "ward"`)
+	require.ErrorContains(t, err, "west.csv has it")
+	_, err = table.Join([]string{paths[0], write("ragged.csv", ",age,crp,remark,y\n1,2,0\n")}, all)
+	require.ErrorContains(t, err, "ragged.csv line 2 has 3 values, the header has 5 columns")
+	_, err = table.Join([]string{paths[0], write("north.txt", "")}, all)
+	require.ErrorContains(t, err, "north.txt is empty")
+	_, err = table.Join([]string{paths[0], paths[0]}, all)
+	require.ErrorContains(t, err, "want a name of its own for each site: rename one")
+}
+
 // TestSplit: each text of a column has a file with its rows, and each row is on the side on which it is in the
 // whole file. Without a column whole groups are dealt.
 func TestSplit(t *testing.T) {

@@ -89,6 +89,53 @@ func Split(path, column, group, folder string, most int) (parts []*Part, err err
 	}
 }
 
+// Join writes the rows of several files to one, and returns a part for each, named by its file without the ending. The
+// files may differ in their separators and in the order of their columns. Unless all have commas between the values,
+// the result has semicolons there, so that decimal commas stay.
+func Join(paths []string, to string) (parts []*Part, err error) {
+	files, all := make([]*file, len(paths)), &csv.Writer{}
+	for i, path := range paths {
+		if files[i], err = stream(path); err != nil {
+			return nil, err
+		}
+		defer files[i].close()
+		p := &Part{Name: strings.TrimSuffix(files[i].name, filepath.Ext(path)), Path: path}
+		if k := slices.IndexFunc(parts, func(q *Part) bool { return q.Name == p.Name }); k >= 0 {
+			return nil, fmt.Errorf("%w: %s and %s, want a name of its own for each site: rename one", ErrTable, paths[k], path)
+		}
+		for _, x := range [][2]*file{{files[0], files[i]}, {files[i], files[0]}} {
+			for _, name := range x[0].header {
+				if _, err := x[1].column(name); err != nil {
+					return nil, fmt.Errorf("%w; %s has it: want the same columns in all files", err, x[0].name)
+				}
+			}
+		}
+		parts = append(parts, p)
+	}
+	out, err := os.Create(to)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { all.Flush(); err = cmp.Or(err, all.Error(), out.Close()) }()
+	if all = csv.NewWriter(out); slices.ContainsFunc(files, func(f *file) bool { return f.csv.Comma != ',' }) {
+		all.Comma = ';'
+	}
+	row := slices.Clone(files[0].header)
+	err = all.Write(row)
+	for i, f := range files {
+		for more := true; more && err == nil; {
+			if more, err = f.readRow(); more {
+				for k, name := range files[0].header {
+					row[k] = f.row[f.at[name]]
+				}
+				parts[i].Rows++
+				err = all.Write(row)
+			}
+		}
+	}
+	return parts, err
+}
+
 // newPart makes a part's file with the header of f.
 func (f *file) newPart(name, path string) (*Part, error) {
 	to, err := os.Create(path)

@@ -27,6 +27,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/gain"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/testnet/experiment/folds"
 )
 
 // hospitals writes the rows of three hospitals, of which one has other patients: an id, a missing number and a
@@ -153,7 +154,7 @@ func TestRehearse(t *testing.T) {
 	stage.NotShort(t, "runs a net")
 	file, home := hospitals(t, 1500), filepath.Join(t.TempDir(), "rehearsal")
 	stdout, stderr, code := spdl(t, "rehearse", file, "--label", "outcome", "--by", "hospital", "--home", home,
-		"--rounds", "12", "--attack", "0=sign-flip")
+		"--rounds", "12", "--attack", "0=sign-flip", "--folds", "0")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, "3 sites withstand no attacker (N >= 3f+1), so the rule is the mean")
 	require.Contains(t, stderr, "node 0 is east, 500 rows")
@@ -163,6 +164,7 @@ func TestRehearse(t *testing.T) {
 	require.Contains(t, stdout, "verified      model after epoch 0 round 11")
 	require.Equal(t, 3, strings.Count(stdout, "private to the owner of the rows"))
 	require.Regexp(t, "(?m)^(a gain|no gain)", stdout)
+	require.Contains(t, stdout, "report        spdl-lab report "+home)
 	require.Contains(t, stdout, "spdl explorer --gain --home "+home+"/net/node0 has the page")
 	made := filepath.Join(home, "model.safetensors")
 	east := filepath.Join(home, "sites", "site0-east.csv")
@@ -193,9 +195,6 @@ func TestRehearse(t *testing.T) {
 	require.Equal(t, command.WrongUse, code)
 	require.Contains(t, stderr, "--threshold is 1.5")
 
-	_, stderr, code = spdl(t, "rehearse", "north.csv", "south.csv", "--label", "outcome")
-	require.Equal(t, command.WrongUse, code)
-	require.Contains(t, stderr, "`python3 docs/sites.py north.csv south.csv > all.csv` makes it, for --by site")
 	_, stderr, code = spdl(t, "rehearse", file)
 	require.Equal(t, command.WrongUse, code)
 	require.Contains(t, stderr, "--label is missing")
@@ -210,6 +209,62 @@ func TestRehearse(t *testing.T) {
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, `has no column "no_such"`)
 	require.NoDirExists(t, fresh, "what was wrong leaves nothing in the way")
+}
+
+// TestRehearseFiles: each file is a site, and a line of the table says what it gains at each epsilon.
+func TestRehearseFiles(t *testing.T) {
+	dir, names := t.TempDir(), []string{"east", "north", "south"}
+	parts, err := table.Split(hospitals(t, 1500), "hospital", "", dir, len(names))
+	require.NoError(t, err)
+	var files []string
+	for i, p := range parts {
+		files = append(files, filepath.Join(dir, names[i]+".csv"))
+		require.NoError(t, os.Rename(p.Path, files[i]))
+	}
+	rehearse := func(more ...string) (stdout, stderr string, code int) {
+		args := slices.Concat([]string{"rehearse", "--label", "outcome", "--without", "hospital"}, files, more)
+		return spdl(t, args...)
+	}
+	_, stderr, code := rehearse("--by", "hospital")
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "want several files, --by or --members")
+	_, stderr, code = rehearse("--folds", "1")
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "--folds is 1, want 2 to 20, or 0 for none")
+	_, stderr, code = rehearse("--epsilon", "1,0")
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "--epsilon is [1 0], want numbers above 0")
+	_, stderr, code = rehearse("--epsilon", "2,0.001")
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "epsilon 0.001")
+	stage.NotShort(t, "runs a net")
+	home := filepath.Join(t.TempDir(), "rehearsal")
+	stdout, stderr, code := rehearse("--epsilon", "2,4", "--rounds", "8", "--folds", "3", "--repeats", "2", "--home", home)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "node 2 is south, 500 rows")
+	require.Contains(t, stderr, "folds 3, draws of them 2, epsilons 2: 12 trainings more, in this process")
+	require.Regexp(t, `(?m)^SITE +EPSILON +ROWS +EVENTS +RATE +ALONE +COMMON +ADAPTED +POOLED +ADAPTED - ALONE +`+
+		`BETTER IN +VERDICT$`, stdout)
+	for _, name := range append(names, folds.All) {
+		require.Regexp(t, `(?m)^`+name+` +2 +\d+ +\d+ +[\d. ]+ -?[\d.]+ \(.* to .*\) +[0-2] of 2 +`+
+			`(gains|no difference shown|loses)$`, stdout)
+		require.Regexp(t, `(?m)^`+name+` +4 `, stdout)
+	}
+	require.Less(t, strings.Index(stdout, "SITE "), strings.Index(stdout, "verified "))
+	text, err := os.ReadFile(filepath.Join(home, "gains.json"))
+	require.NoError(t, err)
+	var kept struct{ Lines []folds.Line }
+	require.NoError(t, json.Unmarshal(text, &kept))
+	require.Len(t, kept.Lines, 8)
+	_, stderr, code = spdl(t, "report", home)
+	require.Zero(t, code, stderr)
+	text, err = os.ReadFile(filepath.Join(home, "report.html"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "What each site would gain by folds")
+	adapted := kept.Lines[0].Adapted
+	require.Contains(t, string(text), fmt.Sprintf("%.4f %.3f", adapted.Brier, adapted.AUC))
+	_, stderr, code = spdl(t, "model", "gain", filepath.Join(home, "model.safetensors"), "--data", files[0])
+	require.Zero(t, code, stderr)
 }
 
 // predicts checks that docs/predict.py gives the rows of a file the probabilities that the model's own code gives.
@@ -256,7 +311,8 @@ func TestGainDoubts(t *testing.T) {
 // TestRehearseByMembers: without a column of sites the rows are dealt, and four members withstand an attacker.
 func TestRehearseByMembers(t *testing.T) {
 	stage.NotShort(t, "runs a net")
-	stdout, stderr, code := spdl(t, "rehearse", hospitals(t, 1500), "--label", "outcome", "--rounds", "8", "-o", "json")
+	stdout, stderr, code := spdl(t, "rehearse", hospitals(t, 1500), "--label", "outcome", "--rounds", "8",
+		"--repeats", "1", "-o", "json")
 	require.Zero(t, code, stderr)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	var last struct {
@@ -267,11 +323,13 @@ func TestRehearseByMembers(t *testing.T) {
 			Rows int
 			Gain *gain.Report
 		}
+		Lines []folds.Line
 	}
 	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last))
 	require.Equal(t, "rehearsal", last.Type)
 	require.True(t, last.Verified.Verified)
 	require.Len(t, last.Sites, 4)
+	require.Len(t, last.Lines, 5)
 	for _, s := range last.Sites {
 		require.NotNil(t, s.Gain)
 	}

@@ -1,4 +1,4 @@
-// Package figure draws the figures of an experiment as SVG and PNG, and writes their provenance
+// Package figure draws the figures of an experiment as SVG, and writes their provenance
 // into the files. It does not depend on learning or on chains.
 package figure
 
@@ -14,7 +14,6 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
@@ -100,10 +99,10 @@ func (f Figure) size() (w, h vg.Length) {
 	return pw * vg.Length(f.columns()), ph * vg.Length(f.rows())
 }
 
-// Draw returns the figure as SVG and PNG. Provenance goes into both.
-func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
+// Draw returns the figure as SVG, with its provenance.
+func (f Figure) Draw(provenance []Note) (svg []byte, err error) {
 	if len(f.Panels) == 0 {
-		return nil, nil, fmt.Errorf("figure %q has no panels", f.Title)
+		return nil, fmt.Errorf("figure %q has no panels", f.Title)
 	}
 	plots := make([][]*plot.Plot, f.rows())
 	for i := range plots {
@@ -112,7 +111,7 @@ func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
 	var keys legend
 	for i, p := range f.Panels {
 		if plots[i/f.columns()][i%f.columns()], err = p.plot(&keys); err != nil {
-			return nil, nil, fmt.Errorf("%s, panel %q: %w", f.Title, p.Title, err)
+			return nil, fmt.Errorf("%s, panel %q: %w", f.Title, p.Title, err)
 		}
 	}
 	w, h := f.size()
@@ -125,16 +124,11 @@ func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
 	}
 	vector := vgsvg.New(w, h+strip)
 	f.paint(plots, &keys, strip, draw.New(vector))
-	raster := vgimg.NewWith(vgimg.UseWH(w, h+strip), vgimg.UseDPI(120))
-	f.paint(plots, &keys, strip, draw.New(raster))
-	var s, r bytes.Buffer
-	if _, err = vector.WriteTo(&s); err != nil {
-		return nil, nil, err
+	var out bytes.Buffer
+	if _, err = vector.WriteTo(&out); err != nil {
+		return nil, err
 	}
-	if _, err = (vgimg.PngCanvas{Canvas: raster}).WriteTo(&r); err != nil {
-		return nil, nil, err
-	}
-	return noteSVG(s.Bytes(), provenance), notePNG(r.Bytes(), provenance), nil
+	return noteSVG(out.Bytes(), provenance), nil
 }
 
 // The heights of the title and of the small print.

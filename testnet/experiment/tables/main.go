@@ -2,9 +2,8 @@
 // a network, and prints one CSV line for each setting: means over the seeds with their standard
 // deviations. docs/TABLES.md has the lines of a whole run.
 //
-// Usage: tables [-quick] [-table NAME] [-epsilons 1,2,4] [-rows 0] [-seeds 3] [-first 1] [-attack NAME] [-rushing]
-// FOLDER, with the files that fetch writes. -quick trains on rows that it makes up, and needs no folder. A table that
-// is none of them has its schema in FOLDER/schema.json.
+// Usage: tables [-table NAME] [-epsilons 1,2,4] [-rows 0] [-seeds 3] [-first 1] [-attack NAME] [-rushing]
+// FOLDER, with the files that fetch writes. A table that is none of them has its schema in FOLDER/schema.json.
 package main
 
 import (
@@ -16,7 +15,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -54,7 +52,6 @@ type setting struct {
 
 func main() {
 	var s setting
-	quick := flag.Bool("quick", false, "a table of made-up rows, one seed")
 	only := flag.String("table", "", "names of tables with commas between them (default: all)")
 	flag.IntVar(&s.seeds, "seeds", 3, "number of seeds")
 	flag.IntVar(&s.first, "first", 1, "the first seed")
@@ -66,7 +63,7 @@ func main() {
 	var budgets []float64
 	err := json.Unmarshal([]byte("["+*epsilons+"]"), &budgets)
 	if err == nil {
-		err = s.run(flag.Arg(0), *only, budgets, *quick)
+		err = s.run(flag.Arg(0), *only, budgets)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tables:", err)
@@ -75,20 +72,9 @@ func main() {
 }
 
 // run prints the lines of all tables, or of some, with the rest of the setting.
-func (s setting) run(folder, only string, epsilons []float64, quick bool) error {
+func (s setting) run(folder, only string, epsilons []float64) error {
 	all, sizes := names, []int{4, 10}
-	switch {
-	case quick:
-		dir, err := os.MkdirTemp("", "spdl-tables-")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = os.RemoveAll(dir) }() // the system cleans it otherwise
-		if folder, err = dir, madeUp(filepath.Join(dir, "pima.csv")); err != nil {
-			return err
-		}
-		all, epsilons, sizes, s.seeds = []string{"pima"}, []float64{2}, []int{4}, 1
-	case only != "":
+	if only != "" {
 		all = strings.Split(only, ",")
 	}
 	var settings []setting
@@ -218,20 +204,4 @@ func (s setting) line(folder string) (string, error) {
 		line += fmt.Sprintf(",%.4f,%.4f", mean, spread)
 	}
 	return fmt.Sprintf("%s,%d,%.2f", line, units, p.Privacy.NoiseMultiplier), nil
-}
-
-// madeUp writes a table in the form of pima whose labels depend on two of its columns.
-func madeUp(path string) error {
-	rng := rand.New(rand.NewPCG(1, 1))
-	var text strings.Builder
-	text.WriteString("pregnant,glucose,pressure,triceps,insulin,mass,pedigree,age,diabetes\n")
-	for range 2000 {
-		glucose, mass, label := 60+130*rng.Float64(), 18+30*rng.Float64(), "neg"
-		if glucose+2*mass+20*rng.NormFloat64() > 195 {
-			label = "pos"
-		}
-		fmt.Fprintf(&text, "%d,%.0f,%d,,%d,%.1f,%.2f,%d,%s\n", rng.IntN(9), glucose, 50+rng.IntN(50), rng.IntN(300), mass,
-			rng.Float64(), 21+rng.IntN(50), label)
-	}
-	return os.WriteFile(path, []byte(text.String()), 0o600)
 }

@@ -39,15 +39,10 @@ type Spec struct {
 	Lone bool `json:"lone,omitempty"`
 	// Shadow also measures ShadowColumns. The training then takes three times as long.
 	Shadow bool `json:"shadow,omitempty"`
-	// Variant is Raw or Whitened if the inputs are neither pixels nor strokes; see Vary.
-	Variant string `json:"variant,omitempty"`
 }
 
 // inputs returns the inputs of all examples of a set, in its order.
 func (s Spec) inputs(set mnist.Set) (mnist.Features, error) {
-	if s.Variant != "" {
-		return variant(s.Variant, set)
-	}
 	return worker.Shard(set, nil, s.Params.Model, inputs.Keep{})
 }
 

@@ -24,15 +24,7 @@ type rows struct {
 
 // pick returns the inputs of some examples of all participants.
 func (r *rows) pick(part []int) mnist.Features {
-	part = enough(part, r.spec.Params.Privacy)
-	x, labels := r.whole.Batch(nil, nil, part)
-	data := mnist.Features{X: x, Labels: labels, Inputs: r.whole.Inputs}
-	if r.whole.Groups != nil {
-		for _, row := range part {
-			data.Groups = append(data.Groups, r.whole.Groups[row])
-		}
-	}
-	return data
+	return r.whole.Subset(enough(part, r.spec.Params.Privacy))
 }
 
 // enough repeats the examples of a part that is too small for the chain's fixed batch, which occurs

@@ -110,6 +110,30 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 	return out, nil
 }
 
+// Sites trains on the rows of sites, a participant each, and returns the last model. Sites that attack send what their
+// behaviour makes of their vectors (attack.Twist).
+func Sites(ctx context.Context, spec Spec, whole mnist.Set, parts [][]int, attacks map[int]string) ([]float64, error) {
+	p, err := withParts(spec, whole, parts)
+	if err != nil {
+		return nil, err
+	}
+	config := p.Config()
+	honest := config.Vector
+	config.Vector = func(node int, s *app.State) gradients.Vector {
+		return attack.Twist(attacks[node], honest(node, s))
+	}
+	chain, err := sim.NewSingle(config)
+	for r := uint64(0); r < spec.Params.Training.Rounds && err == nil; r++ {
+		if err = ctx.Err(); err == nil {
+			_, err = chain.Round()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return chain.State().Model, nil
+}
+
 // evaluator returns an evaluator of the spec's models on a test set.
 func (s Spec) evaluator(test mnist.Set) (*evaluate.Evaluator, error) {
 	set, err := s.inputs(test)

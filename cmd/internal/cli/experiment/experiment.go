@@ -26,8 +26,8 @@ func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.New(&cobra.Command{
 		Use:   "experiment NAME...",
-		Short: "Compute the paper's figures and ours, as CSV, SVG and PNG",
-		Long: "Compute the paper's figures and ours. Each becomes NAME.csv, NAME.svg and NAME.png in --out, with the " +
+		Short: "Compute the paper's figures and ours, as CSV and SVG",
+		Long: "Compute the paper's figures and ours. Each becomes NAME.csv and NAME.svg in --out, with the " +
 			"command, the\n" +
 			"seeds and the version inside. What was finished before is kept in --out/cells and not computed again.\n\n" +
 			names.String() +

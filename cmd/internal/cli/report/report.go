@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -24,6 +25,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/history/page"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/experiment"
+	"github.com/spdl/spdl/testnet/experiment/folds"
 )
 
 // Command returns the command that joins an experiment's files, or a chain's history, into one
@@ -188,7 +190,16 @@ func (o *options) chainReport(r *command.Run, dir, folder string) (text []byte, 
 		}
 		of.Gains.Sites = append(of.Gains.Sites, s)
 	}
-	raw, err := os.ReadFile(filepath.Join(folder, "config", "genesis.json"))
+	var kept struct{ Lines []folds.Line }
+	raw, err := os.ReadFile(filepath.Join(dir, "gains.json")) // of a rehearsal
+	if err == nil {
+		err = json.Unmarshal(raw, &kept)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, "gains.json"), err)
+	}
+	of.Gains.Folds = page.Folds{Head: folds.Head, Rows: folds.Cells(kept.Lines), About: folds.About}
+	raw, err = os.ReadFile(filepath.Join(folder, "config", "genesis.json"))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,17 +1,20 @@
 package testnet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
@@ -23,26 +26,30 @@ import (
 	"github.com/spdl/spdl/cmd/internal/verify"
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/testnet"
+	"github.com/spdl/spdl/testnet/experiment/folds"
 )
 
-// maxSites bounds the members of a rehearsal, whose nodes share one process.
-const maxSites = 40
+// maxSites bounds the members of a rehearsal, whose nodes share one process, and maxFolds the parts that are left out.
+const maxSites, maxFolds = 40, 20
 
 // rehearsal is a training of a table on this machine, one member for each site.
 type rehearsal struct {
 	startOptions
-	by      string
-	members int
-	without []string
+	by             string
+	members        int
+	without        []string
+	epsilons       []float64
+	folds, repeats int
 
 	folder string
 	parts  []*table.Part
+	study  folds.Study
 }
 
 // site is what a rehearsal says of a member.
 type site struct {
 	table.Part
-	Gain  *gain.Report `json:"gain"`            // null where there is none
+	Gain  *gain.Report `json:"gain"`            // on the test rows; null where there is none
 	Error string       `json:"error,omitempty"` // why there is none
 }
 
@@ -50,19 +57,28 @@ type site struct {
 func Rehearse() *cobra.Command {
 	o := &rehearsal{}
 	cmd := command.New(&cobra.Command{
-		Use:   "rehearse FILE",
-		Short: "Train a CSV file as its sites would, say what each gains",
-		Long: `Train a CSV file as its sites would, and say what each gains: before there is a consortium.
+		Use:   "rehearse FILE...",
+		Short: "Train CSV files as their sites would, say what each gains",
+		Long: `Train CSV files as their sites would, and say what each gains: before there is a consortium.
 
-Each text of the column --by is a member with its own rows, in one process; without it
-the rows are dealt to --members, whole groups each. The schema is drafted from the
-file unless --schema is given. Fewer than four sites withstand no attacker, so their
-rule is the mean. At the end the model is exported and verified, and for each site
-compared with the model that the site makes alone, as spdl model gain does.
+Each file is a site, named by it, with the same columns in any order. Of one file each
+text of the column --by is a site with its own rows; without it the rows are dealt to
+--members, whole groups each. The schema is drafted from the files unless --schema is
+given. Fewer than four sites withstand no attacker, so their rule is the mean. A localnet
+in this process trains with the first epsilon, and its model is exported and verified.
 
-With --home a folder keeps schema.json, the sites' files, the model and the net;
-otherwise all of it is temporary.`,
-		Example: "  spdl-lab rehearse patients.csv --label outcome --by hospital --group patient_id\n" +
+Then a cross-validation trains again, without the network: every row is predicted by
+models that did not train on it. The table at the end has a line for each site and
+epsilon: the Brier score (less is better) and the AUC of the model that the site makes
+alone, of the common one, of the common one adapted to the site's rows, and of one of all
+rows in one place, which is not private. A site gains if its adapted model is better than
+its own, and than guessing the rate. --folds 0 leaves it out, and compares on the site's
+test rows alone, as spdl model gain does.
+
+With --home a folder keeps schema.json, gains.json, the model, the files of a column's
+sites, and the net; otherwise all of it is temporary.`,
+		Example: "  spdl-lab rehearse north.csv south.csv centre.csv --label outcome --epsilon 1,2\n" +
+			"  spdl-lab rehearse patients.csv --label outcome --by hospital --group patient_id\n" +
 			"  spdl-lab rehearse patients.csv --label outcome --members 7 --attack 0=sign-flip --home ./rehearsal",
 		Args: cobra.MinimumNArgs(1),
 	}, o.run)
@@ -72,7 +88,10 @@ otherwise all of it is temporary.`,
 	command.Flag(cmd, &o.members, "members", 4, "without --by: number of members that share the rows").Positive()
 	command.Flag(cmd, &o.without, "without", nil, "columns that are no inputs of a drafted schema")
 	command.Flag(cmd, &m.Schema, "schema", "", "JSON file of the table (default: drafted from the file)")
-	command.Flag(cmd, &m.Epsilon, "epsilon", 0, "privacy budget of each participant (default: the preset's)").Positive()
+	command.Flag(cmd, &o.epsilons, "epsilon", nil, "privacy budgets of each participant, as 1,2 (default: the preset's)")
+	command.Flag(cmd, &o.folds, "folds", 5, "parts of each site's rows that are left out in turn, or 0")
+	command.Flag(cmd, &o.repeats, "repeats", 0, "how often folds and noise are drawn (default: 5, or 1 for 10,000 rows "+
+		"and more)").Positive()
 	command.Flag(cmd, &m.Rounds, "rounds", 0, "rounds (default: the preset's)").Positive()
 	command.Flag(cmd, &m.Rule, "rule", "", "aggregation rule (default: the preset's, with fewer than 4 sites mean)").
 		Values(rules.Names()...)
@@ -84,13 +103,18 @@ otherwise all of it is temporary.`,
 
 func (o *rehearsal) run(r *command.Run, args []string) (err error) {
 	switch {
-	case len(args) > 1:
-		return command.Usage(fmt.Errorf("%d files, want one that names each row's site: `python3 docs/sites.py %s > "+
-			"all.csv` makes it, for --by site", len(args), strings.Join(args, " ")))
+	case len(args) > maxSites:
+		return command.Usage(fmt.Errorf("%d files, want at most %d, one for each site", len(args), maxSites))
+	case len(args) > 1 && o.by != "" || r.Given(&o.members) && (len(args) > 1 || o.by != ""):
+		return command.Usage(errors.New("want several files, --by or --members: each says what the sites are"))
 	case o.Label == "" && o.Schema == "":
 		return command.Usage(errors.New("--label is missing: the column of the labels, or --schema"))
 	case o.members > maxSites:
 		return command.Usage(fmt.Errorf("--members is %d, want at most %d", o.members, maxSites))
+	case o.folds < 0 || o.folds == 1 || o.folds > maxFolds:
+		return command.Usage(fmt.Errorf("--folds is %d, want 2 to %d, or 0 for none", o.folds, maxFolds))
+	case slices.ContainsFunc(o.epsilons, func(epsilon float64) bool { return !(epsilon > 0) }):
+		return command.Usage(fmt.Errorf("--epsilon is %v, want numbers above 0", o.epsilons))
 	}
 	if o.Attacks, err = testnet.ParseAttacks(o.attacks); err != nil {
 		return command.Usage(fmt.Errorf("--attack: %w", err))
@@ -103,7 +127,7 @@ func (o *rehearsal) run(r *command.Run, args []string) (err error) {
 	} else if o.folder, err = os.MkdirTemp("", "spdl-rehearsal-"); err != nil {
 		return err
 	}
-	n, err := o.prepare(r, args[0])
+	n, err := o.prepare(r, args)
 	if err != nil || !r.Named { // what was wrong leaves nothing in the way of what is right
 		defer func() { err = errors.Join(err, os.RemoveAll(o.folder)) }()
 	}
@@ -117,16 +141,51 @@ func (o *rehearsal) run(r *command.Run, args []string) (err error) {
 		Delta: p.Privacy.Delta, TestChain: p.TestChain, Model: p.Model})
 }
 
-// prepare makes the schema, the sites' files and the net.
-func (o *rehearsal) prepare(r *command.Run, file string) (*testnet.Net, error) {
-	if err := os.MkdirAll(filepath.Join(o.folder, "sites"), 0o700); err != nil {
+// prepare makes the schema, the sites' files, the study and the net.
+func (o *rehearsal) prepare(r *command.Run, files []string) (n *testnet.Net, err error) {
+	file := files[0]
+	if err := os.MkdirAll(o.folder, 0o700); err != nil {
 		return nil, err
+	}
+	if len(files) > 1 {
+		file = filepath.Join(o.folder, "all.csv")
+		if o.parts, err = table.Join(files, file); err != nil {
+			return nil, err
+		}
 	}
 	if err := o.describe(r, file); err != nil {
 		return nil, err
 	}
 	if err := o.split(r, file); err != nil {
 		return nil, err
+	}
+	o.study = folds.Study{Attacks: map[int]string{}, Folds: o.folds, Seed: cmp.Or(o.Seed, 1)}
+	for _, a := range o.Attacks {
+		o.study.Attacks[a.Node] = a.Kind
+	}
+	for i := range max(1, len(o.epsilons)) { // before the net, which may take long
+		one := o.Manifest
+		if len(o.epsilons) > 0 {
+			one.Epsilon = o.epsilons[i]
+			o.Epsilon = o.epsilons[0]
+		}
+		p, err := one.Parameters()
+		if err != nil {
+			return nil, err
+		}
+		o.study.Params = append(o.study.Params, p)
+	}
+	rows := 0
+	for _, p := range o.parts {
+		data, err := home.LoadData(p.Path, o.study.Params[0].Model)
+		if err != nil {
+			return nil, err
+		}
+		o.study.Sites, o.study.Names = append(o.study.Sites, folds.Pool(data.Train, data.Test)), append(o.study.Names, p.Name)
+		rows += p.Rows
+	}
+	if o.study.Repeats = cmp.Or(o.repeats, 5); o.repeats == 0 && rows >= 10_000 {
+		o.study.Repeats = 1
 	}
 	return testnet.Init(o.Manifest)
 }
@@ -156,18 +215,23 @@ func (o *rehearsal) describe(r *command.Run, file string) error {
 	return command.WriteOut(m.Schema, text)
 }
 
-// split makes a file and a member for each site.
+// split makes a member for each site, and a file unless it has one.
 func (o *rehearsal) split(r *command.Run, file string) (err error) {
 	m, most := &o.Manifest, maxSites
 	if o.by == "" {
 		most = o.members
 	}
-	t, err := schema.Read(m.Schema)
-	if err == nil {
-		o.parts, err = table.Split(file, o.by, t.Group, filepath.Join(o.folder, "sites"), most)
-	}
-	if err != nil {
-		return err
+	if folder := filepath.Join(o.folder, "sites"); o.parts == nil {
+		t, err := schema.Read(m.Schema)
+		if err == nil {
+			err = os.Mkdir(folder, 0o700)
+		}
+		if err == nil {
+			o.parts, err = table.Split(file, o.by, t.Group, folder, most)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	m.Validators, m.Data, m.Home, m.Memory = len(o.parts), file, filepath.Join(o.folder, "net"), !r.Named
 	for i, p := range o.parts {
@@ -198,7 +262,8 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 		Type     string         `json:"type"` // "rehearsal"
 		Verified verify.Verdict `json:"verified"`
 		Sites    []site         `json:"sites"`
-	}{"rehearsal", v, nil}
+		Lines    []folds.Line   `json:"lines"` // without folds, null
+	}{"rehearsal", v, nil, nil}
 	for _, p := range o.parts {
 		s := site{Part: *p}
 		if g, err := gain.Of(p.Path, f.Card.Model, f.Parameters, 0); err == nil {
@@ -208,22 +273,44 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 		}
 		out.Sites = append(out.Sites, s)
 	}
-	if r.JSON {
-		return json.NewEncoder(r.Out).Encode(out)
-	}
-	fmt.Fprintf(r.Out, "verified      %s, by the hash of its header that another node has\n", v.Key)
-	for _, s := range out.Sites {
-		fmt.Fprintf(r.Out, "\n%s\n", command.Plain(s.Name))
-		if s.Gain == nil {
-			fmt.Fprintln(r.Out, "no report:", command.Plain(s.Error))
-			continue
+	if o.folds > 0 && gain.Measures(f.Card.Model) {
+		fmt.Fprintf(r.Err, "cross-validation: folds %d, draws of them %d, epsilons %d: %d trainings more, in this process\n",
+			o.folds, o.study.Repeats, len(o.study.Params), o.folds*o.study.Repeats*len(o.study.Params))
+		if out.Lines, err = o.study.Run(ctx); err != nil {
+			return err
 		}
-		s.Gain.Text(r.Out)
 	}
+	text, err := json.Marshal(out)
+	if err == nil {
+		err = command.WriteOut(filepath.Join(o.folder, "gains.json"), append(text, '\n'))
+	}
+	if err == nil && r.JSON {
+		_, err = fmt.Fprintf(r.Out, "%s\n", text)
+	}
+	if err != nil || r.JSON {
+		return err
+	}
+	if out.Lines != nil {
+		command.Table(r.Out, strings.ToUpper(strings.Join(folds.Head, "\t")), folds.Cells(out.Lines),
+			func(row []string) string { return strings.Join(row, "\t") })
+		fmt.Fprintln(r.Out, strings.ReplaceAll(folds.About, ". ", ".\n"))
+	} else {
+		for _, s := range out.Sites {
+			fmt.Fprintf(r.Out, "\n%s\n", command.Plain(s.Name))
+			if s.Gain == nil {
+				fmt.Fprintln(r.Out, "no report:", command.Plain(s.Error))
+				continue
+			}
+			s.Gain.Text(r.Out)
+		}
+	}
+	fmt.Fprintf(r.Out, "\nverified      %s, by the hash of its header that another node has\n", v.Key)
 	if r.Named {
-		fmt.Fprintf(r.Out, "\nkept in %s: schema.json, sites (for spdl model gain and adapt: other files have other test "+
-			"rows), model.safetensors, and the net: spdl-lab testnet start --home %[1]s/net --stay goes on with it, and beside "+
-			"it spdl explorer --gain --home %[1]s/net/node0 has the page of what node 0 gains\n", r.HomeText)
+		fmt.Fprintf(r.Out, "report        spdl-lab report %[1]s writes %[1]s/report.html\n"+
+			"gain pages    spdl-lab testnet start --home %[1]s/net --stay goes on with the net, and beside it spdl explorer "+
+			"--gain --home %[1]s/net/node0 has the page of node 0's site\n"+
+			"kept in       %[1]s: gains.json, schema.json, and the model: spdl model gain %[1]s/model.safetensors --data "+
+			"%[2]s\n", r.HomeText, r.InText(o.parts[0].Path))
 	}
 	return nil
 }

@@ -12,6 +12,18 @@ import (
 type Gains struct {
 	Head  []string // of Cells
 	Sites []Site
+	Folds Folds
+}
+
+// Folds is the table of a rehearsal's cross-validation.
+type Folds struct {
+	Head  []string
+	Rows  [][]string
+	About string
+}
+
+func (f Folds) table() table {
+	return table{ID: "folds", Title: "What each site would gain by folds", About: f.About, Head: f.Head, Rows: f.Rows}
 }
 
 // Site is a site's own file: a row for each model, and the verdict of package adapt; without one the name says why.

@@ -64,7 +64,7 @@ func Of(h *history.Chain, o Origin) ([]byte, error) {
 		return nil, err
 	}
 	var tables []table
-	for _, t := range []table{c.Gains.table(), c.incidents(), c.participants(), c.rounds()} {
+	for _, t := range []table{c.Gains.Folds.table(), c.Gains.table(), c.incidents(), c.participants(), c.rounds()} {
 		if len(t.Rows) > 0 {
 			tables = append(tables, t)
 		}
