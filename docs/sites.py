@@ -14,7 +14,7 @@ import sys
 
 def rows(path):
     """The rows of a file, each by the names of its columns."""
-    with open(path, newline="", encoding="utf-8-sig") as text:
+    with open(path, newline="", encoding="utf-8-sig", errors="surrogateescape") as text:
         first = text.readline()
         separator = max(",;\t|", key="".join(first.split('"')[::2]).count)
         text.seek(0)
@@ -32,6 +32,7 @@ def rows(path):
 
 
 def main(paths):
+    sys.stdout.reconfigure(errors="surrogateescape")  # the bytes of a Latin-1 file stay
     out, columns = csv.writer(sys.stdout), None
     for path in paths:
         of = rows(path)

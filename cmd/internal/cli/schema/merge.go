@@ -1,0 +1,234 @@
+package schema
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/app/model/table"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+func mergeCommand() *cobra.Command {
+	var out string
+	var without []string
+	cmd := command.New(&cobra.Command{
+		Use:   "merge DRAFT.json DRAFT.json...",
+		Short: "Make one schema of those that members drafted, who do not show each other their rows",
+		Long: `Make one schema of those that members drafted, who do not show each other their rows.
+
+A column has the categories of all, in the order in which the files name them, and the
+widest bounds. Typical values, fills and the rate are means by rows, if each file is
+the JSON of spdl schema draft -o json, which says the rows; otherwise they are medians,
+which one member alone hardly moves. Shares of categories are means, by rows or of
+equal weight. Numbers that are categories at one member, as 0 and 1, become numbers
+where another has more of them. All else in which the files contradict each other, as
+a column that one has not, is in one error.`,
+		Example: "  spdl schema merge north.json south.json centre.json --out schema.json",
+		Args:    cobra.MinimumNArgs(2),
+	}, func(r *command.Run, args []string) error {
+		return show(r, out, args, "patients.csv", func() (table.Draft, error) { return merge(args, without) })
+	})
+	command.Flag(cmd, &without, "without", nil, "columns to leave out, as those that one member has not")
+	command.Flag(cmd, &out, "out", "", "JSON file to write, which must not exist (default: standard output)")
+	return cmd
+}
+
+// members are the drafts that are merged. weights are their shares of all rows, or equal where one does not say its rows.
+type members struct {
+	files   []string
+	drafts  []table.Draft
+	weights []float64
+	byRows  bool
+}
+
+// merge makes one draft of several. Its error has all in which they contradict each other.
+func merge(files, without []string) (out table.Draft, err error) {
+	m := members{files: files, byRows: true}
+	for _, file := range files {
+		var d table.Draft
+		data, err := os.ReadFile(file)
+		if err == nil && (json.Unmarshal(data, &d) != nil || d.Schema.Label == "") {
+			d.Schema, err = Read(file)
+		}
+		if err != nil {
+			return out, err
+		}
+		m.drafts, m.byRows, out.Rows = append(m.drafts, d), m.byRows && d.Rows > 0, out.Rows+d.Rows
+	}
+	out.Notes = []string{"typical values and the rate are means by rows"}
+	if !m.byRows {
+		out.Rows, out.Notes[0] = 0, "typical values and the rate are medians: not each file says its rows"
+	}
+	var names []string
+	for _, d := range m.drafts {
+		m.weights = append(m.weights, cmp.Or(float64(d.Rows)/max(1, float64(out.Rows)), 1/float64(len(files))))
+		for _, c := range d.Schema.Columns {
+			if !slices.Contains(slices.Concat(names, without), c.Name) {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	problems := m.head(&out.Schema)
+	for _, name := range names {
+		column, note, problem := m.column(name)
+		out.Schema.Columns = append(out.Schema.Columns, column)
+		if note != "" {
+			out.Notes = append(out.Notes, note)
+		}
+		if problem != "" {
+			problems = append(problems, problem)
+		}
+	}
+	if len(problems) > 0 {
+		return out, fmt.Errorf("the schemas contradict each other: %s: write these alike in the members' files and draft again, "+
+			"or leave columns out by --without", strings.Join(problems, "; "))
+	}
+	own := preset.Data{Table: &out.Schema, Classes: len(out.Schema.Classes), Examples: 1}
+	_, err = preset.Make(preset.Names()[0], len(files), preset.Own{Data: &own}) // checks the table
+	return out, err
+}
+
+// head merges what a schema has besides its columns. Classes keep the order of the first file.
+func (m members) head(out *params.Table) (problems []string) {
+	first := m.drafts[0].Schema
+	out.Label, out.Group, out.Classes, out.Weights = first.Label, first.Group, first.Classes, first.Weights
+	said := func(t params.Table) [4]string {
+		return [4]string{fmt.Sprintf("label %q", t.Label), fmt.Sprintf("group %q", t.Group),
+			fmt.Sprintf("classes %q", slices.Sorted(slices.Values(t.Classes))), fmt.Sprintf("weights %v", t.Weights)}
+	}
+	for i, d := range m.drafts[1:] {
+		for k, text := range said(d.Schema) {
+			if ours := said(first)[k]; ours != text {
+				problems = append(problems, fmt.Sprintf("%s in %s, %s in %s", ours, m.files[0], text, m.files[i+1]))
+			}
+		}
+	}
+	if rate := m.combine(func(i int) *float64 {
+		t := m.drafts[i].Schema
+		if t.Rate > 0 && !slices.Equal(t.Classes, out.Classes) {
+			t.Rate = 1 - t.Rate
+		}
+		return given(&t.Rate, t.Rate > 0)
+	}); rate != nil {
+		out.Rate = *rate
+	}
+	return problems
+}
+
+// column merges the columns of a name.
+func (m members) column(name string) (out params.Column, note, problem string) {
+	all := make([]params.Column, len(m.files))
+	numbers, has, lacks := -1, "", []string{} // numbers is the first file with numbers
+	for i, file := range m.files {
+		of := m.drafts[i].Schema.Columns
+		at := slices.IndexFunc(of, func(c params.Column) bool { return c.Name == name })
+		if at < 0 {
+			lacks = append(lacks, file)
+			continue
+		}
+		if all[i], has = of[at], cmp.Or(has, file); numbers < 0 && len(all[i].Values) == 0 {
+			numbers = i
+		}
+	}
+	if len(lacks) > 0 {
+		return out, "", fmt.Sprintf("column %q in %s, not in %s", name, has, strings.Join(lacks, ", "))
+	}
+	out = params.Column{Name: name}
+	for i := range all {
+		c := &all[i]
+		if numbers >= 0 && len(c.Values) > 0 {
+			if !toNumbers(c) {
+				return out, "", fmt.Sprintf("column %q of numbers in %s, of categories in %s", name, m.files[numbers], m.files[i])
+			}
+			note = fmt.Sprintf("column %q: categories become numbers, as in %s", name, m.files[numbers])
+		}
+		if i == 0 {
+			out.Low, out.High = c.Low, c.High
+		}
+		out.Low, out.High, out.Others = min(out.Low, c.Low), max(out.High, c.High), out.Others || c.Others
+		for k, v := range c.Values {
+			share := 1 / float64(len(c.Values))
+			if len(c.Shares) == len(c.Values) {
+				share = c.Shares[k]
+			}
+			if !slices.Contains(out.Values, v) {
+				out.Values, out.Shares = append(out.Values, v), append(out.Shares, 0)
+			}
+			out.Shares[slices.Index(out.Values, v)] += m.weights[i] * share
+		}
+		if c.Missing != nil {
+			out.Missing = &params.Missing{Indicator: c.Missing.Indicator || out.Missing != nil && out.Missing.Indicator}
+		}
+	}
+	const steps = 1000 // of a share, rounded down: their sum is at most 1
+	for i, share := range out.Shares {
+		out.Shares[i] = math.Floor(share*steps+1e-6) / steps
+	}
+	missing := func(i int) *params.Missing { return cmp.Or(all[i].Missing, &params.Missing{}) }
+	out.Typical = m.combine(func(i int) *float64 { return all[i].Typical })
+	if out.Missing != nil {
+		out.Missing.Fill = *m.combine(func(i int) *float64 { return given(&missing(i).Fill, all[i].Missing != nil) })
+		if out.Missing.Indicator {
+			out.Missing.Share = *m.combine(func(i int) *float64 { return &missing(i).Share })
+		}
+	}
+	return out, note, ""
+}
+
+// given returns a value that is given, and nil for one that is not.
+func given(x *float64, is bool) *float64 { return map[bool]*float64{true: x}[is] }
+
+// combine returns the mean by rows, or the median where not each file says its rows, of the members' values with four
+// digits, and nil if no member has one.
+func (m members) combine(value func(member int) *float64) *float64 {
+	var all []float64
+	sum, weights := 0., 0.
+	for i, weight := range m.weights {
+		if x := value(i); x != nil {
+			all, sum, weights = append(all, *x), sum+weight**x, weights+weight
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	x := (all[len(all)/2] + all[(len(all)-1)/2]) / 2
+	if m.byRows {
+		x = sum / weights
+	}
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 4, 64), 64) // it is a number
+	x = min(max(x, all[0]), all[len(all)-1])
+	return &x
+}
+
+// toNumbers makes a column of numbers of one of categories that are all numbers, and reports whether they are.
+func toNumbers(c *params.Column) bool {
+	out := params.Column{Name: c.Name, Low: math.Inf(1), High: math.Inf(-1)}
+	typical := 0.
+	for i, v := range c.Values {
+		x, err := strconv.ParseFloat(v, 64)
+		if err != nil || x-x != 0 {
+			return false
+		}
+		out.Low, out.High = min(out.Low, x), max(out.High, x)
+		if len(c.Shares) > 0 {
+			typical += c.Shares[i] * x
+		}
+	}
+	typical = min(max(typical, out.Low), out.High)
+	if out.Typical = &typical; c.Others { // a value that is missing is no category
+		out.Missing = &params.Missing{Fill: typical}
+	}
+	*c = out
+	return true
+}
