@@ -208,7 +208,8 @@ func (p *profile) number(d *Drafted) *params.Column {
 	}
 	low, high := max(p.low, p.mean-far), min(p.high, p.mean+far)
 	step := gridStep((high - low) / 10)
-	c := &params.Column{Name: p.name, Low: decimal(math.Floor(low/step) * step), High: decimal(math.Ceil(high/step) * step)}
+	low, high = decimal(math.Floor(low/step)*step), decimal(math.Ceil(high/step)*step)
+	c := &params.Column{Name: p.name, Low: low, High: high}
 	width := c.High - c.Low
 	typical := math.Round((p.mean-c.Low)/(coarse*width))*(coarse*width) + c.Low
 	typical = min(max(decimal(typical), c.Low), c.High)

@@ -343,9 +343,12 @@ func TestDraftOfFiles(t *testing.T) {
 
 	// Row numbers begin again in each file, 3.0 is 3, and a column that is not of all files is left out.
 	d, err = table.DraftSchema(files(t, map[string]string{
-		"a.csv": "n,x,k,only,s,y\n" + repeat(70, func(i int) string { return fmt.Sprintf("%d,%d,%d,1,%d,%d", i, i%9, i%2, i%3, i%2) }),
-		"b.csv": "y,s,k,x,n\n" + repeat(70, func(i int) string { return fmt.Sprintf("%d,m,%d.0,%d.0,%d", i%2, i%2, i%9, i) })}),
-		"y", "")
+		"a.csv": "n,x,k,only,s,y\n" + repeat(70, func(i int) string {
+			return fmt.Sprintf("%d,%d,%d,1,%d,%d", i, i%9, i%2, i%3, i%2)
+		}),
+		"b.csv": "y,s,k,x,n\n" + repeat(70, func(i int) string {
+			return fmt.Sprintf("%d,m,%d.0,%d.0,%d", i%2, i%2, i%9, i)
+		})}), "y", "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"x", "k"}, names(d.Schema))
 	require.Equal(t, []string{"0", "1"}, d.Schema.Columns[1].Values)
@@ -363,7 +366,8 @@ func TestDraftOfFiles(t *testing.T) {
 		"c.csv line 2 has 1 values"} {
 		require.ErrorContains(t, err, want)
 	}
-	_, err = table.DraftSchema(files(t, map[string]string{"a.csv": "x,y\n1,a\n2,b\n", "b.csv": "x,y\n1,a\n"}), "y", "", "w")
+	_, err = table.DraftSchema(files(t, map[string]string{"a.csv": "x,y\n1,a\n2,b\n", "b.csv": "x,y\n1,a\n"}), "y", "",
+		"w")
 	require.ErrorContains(t, err, `no column "w" in 2 files`)
 }
 
@@ -377,10 +381,12 @@ func repeat(rows int, line func(int) string) (text string) {
 // TestDraftOfForeignTexts: texts that are no ASCII and texts that few rows have are counted apart.
 func TestDraftOfForeignTexts(t *testing.T) {
 	wards := []string{"Bonn", "Köln", "K\xf6ln", "Ulm"} // the third in Latin-1
-	path := file(t, "ward,y\n"+repeat(80, func(i int) string { return fmt.Sprintf("%s,%d", wards[i%4], i%3/2) })+"Jena,0\n")
+	path := file(t, "ward,y\nJena,0\n"+repeat(80, func(i int) string {
+		return fmt.Sprintf("%s,%d", wards[i%4], i%3/2)
+	}))
 	d, err := table.DraftSchema([]string{path}, "y", "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"Bonn", "Ulm"}, d.Schema.Columns[0].Values)
-	require.Equal(t, "2 texts are no values, as they are no printable ASCII: write ü as ue; 1 texts that fewer than 5 rows "+
-		"have are no values", d.Columns[1].Note)
+	require.Equal(t, "2 texts are no values, as they are no printable ASCII: write ü as ue; 1 texts that fewer than 5 "+
+		"rows have are no values", d.Columns[1].Note)
 }

@@ -160,7 +160,8 @@ func TestSchemaMerge(t *testing.T) {
 	}
 	schemas := []string{
 		`{"label":"y","classes":["0","1"],"rate":0.2,"columns":[{"name":"age","low":20,"high":80,"typical":40},
-		 {"name":"ward","values":["b","a"],"others":true,"shares":[0.5,0.5]},{"name":"s","values":["0","1"],"shares":[0.5,0.5]}]}`,
+		 {"name":"ward","values":["b","a"],"others":true,"shares":[0.5,0.5]},
+		 {"name":"s","values":["0","1"],"shares":[0.5,0.5]}]}`,
 		`{"label":"y","classes":["1","0"],"rate":0.6,"columns":[{"name":"s","values":["0","1"],"others":true},
 		 {"name":"age","low":30,"high":95,"typical":70,"missing":{"fill":60,"indicator":true,"share":0.2}},
 		 {"name":"ward","values":["a","c"],"shares":[0.3,0.7]}]}`,
@@ -170,8 +171,8 @@ func TestSchemaMerge(t *testing.T) {
 	var plain, drafts []string
 	for i, text := range schemas {
 		plain = append(plain, write(fmt.Sprintf("p%d.json", i), text))
-		drafts = append(drafts, write(fmt.Sprintf("d%d.json", i), fmt.Sprintf(`{"rows":%d,"schema":%s}`, []int{100, 100, 200}[i],
-			text)))
+		drafts = append(drafts, write(fmt.Sprintf("d%d.json", i), fmt.Sprintf(`{"rows":%d,"schema":%s}`,
+			[]int{100, 100, 200}[i], text)))
 	}
 	merged := func(args ...string) (d table.Draft) {
 		stdout, stderr, code := spdl(t, append([]string{"schema", "merge", "-o", "json"}, args...)...)
@@ -208,7 +209,8 @@ func TestSchemaMerge(t *testing.T) {
 	_, stderr, code = spdl(t, "schema", "merge", plain[0], bad)
 	require.Equal(t, command.Failure, code)
 	for _, want := range []string{`label "y" in ` + plain[0] + `, label "z" in ` + bad, `classes ["0" "1"] in `,
-		`column "age" of numbers in ` + plain[0] + `, of categories in ` + bad, `column "s" in ` + plain[0] + `, not in ` + bad,
+		`column "age" of numbers in ` + plain[0] + `, of categories in ` + bad,
+		`column "s" in ` + plain[0] + `, not in ` + bad,
 		`column "new" in ` + bad + `, not in ` + plain[0], "leave columns out by --without"} {
 		require.Contains(t, stderr, want)
 	}

@@ -43,7 +43,7 @@ a column that one has not, is in one error.`,
 	return cmd
 }
 
-// members are the drafts that are merged. weights are their shares of all rows, or equal where one does not say its rows.
+// members are the drafts that are merged. weights are their shares of all rows, equal where one does not say its rows.
 type members struct {
 	files   []string
 	drafts  []table.Draft
@@ -90,8 +90,8 @@ func merge(files, without []string) (out table.Draft, err error) {
 		}
 	}
 	if len(problems) > 0 {
-		return out, fmt.Errorf("the schemas contradict each other: %s: write these alike in the members' files and draft again, "+
-			"or leave columns out by --without", strings.Join(problems, "; "))
+		return out, fmt.Errorf("the schemas contradict each other: %s: write these alike in the members' files and draft "+
+			"again, or leave columns out by --without", strings.Join(problems, "; "))
 	}
 	own := preset.Data{Table: &out.Schema, Classes: len(out.Schema.Classes), Examples: 1}
 	_, err = preset.Make(preset.Names()[0], len(files), preset.Own{Data: &own}) // checks the table
