@@ -24,7 +24,7 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("schema", "Draft a table's schema from CSV files, merge schemas, check files",
+	return command.Group("schema", "Draft a table's schema, merge schemas, check files by one",
 		draftCommand(), mergeCommand(), checkCommand())
 }
 
