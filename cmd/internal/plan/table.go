@@ -51,22 +51,13 @@ func (in Input) forecast(noise float64) Accuracy {
 		measuredGains[len(measuredGains)-1].noise)}
 }
 
-func (t TableForecast) text() string {
-	text := fmt.Sprintf("guessing the typical rate %.3g has accuracy %.3f and Brier score %.3f", t.Rate, t.Guess, t.Brier)
-	if t.Kept == nil {
-		return text
+// cells formats a gain for two columns of a table.
+func (g *Gain) cells() string {
+	switch {
+	case g == nil:
+		return "nothing\tfor certain"
+	case g.Brier < 0:
+		return fmt.Sprintf("%v\tworse than guessing", g.AUC)
 	}
-	text += "; of what logistic regression without privacy on all rows gains over that, every table kept at least " +
-		t.Kept.text()
-	if t.Attacked != nil {
-		text += ", under attack " + t.Attacked.text()
-	}
-	return text
-}
-
-func (g Gain) text() string {
-	if g.Brier < 0 {
-		return fmt.Sprintf("%v (AUC), and the Brier score may be worse than the rate's", g.AUC)
-	}
-	return fmt.Sprintf("%v (AUC) and %v (Brier score)", g.AUC, g.Brier)
+	return fmt.Sprintf("%v\t%v", g.AUC, g.Brier)
 }
