@@ -187,7 +187,7 @@ func TestSchemaMerge(t *testing.T) {
 	require.Equal(t, []string{"b", "a", "c"}, ward.Values)
 	require.InDeltaSlice(t, []float64{1. / 3, 1.3 / 3, 0.7 / 3}, ward.Shares, 1e-3)
 	require.True(t, ward.Others)
-	require.Equal(t, []any{0., 3., 0.5, 0.}, []any{s.Low, s.High, *s.Typical, s.Missing.Fill}, "the categories 0 and 1")
+	require.Equal(t, []any{0., 3., 1.}, []any{s.Low, s.High, *s.Typical}, "the categories 0 and 1")
 	require.Equal(t, []any{0.3, 0}, []any{d.Schema.Rate, d.Rows}, "0.6 of the other class is 0.4")
 	require.Contains(t, strings.Join(d.Notes, "\n"), "are medians")
 	require.Contains(t, strings.Join(d.Notes, "\n"), `column "s": categories become numbers, as in `+plain[2])
@@ -208,10 +208,11 @@ func TestSchemaMerge(t *testing.T) {
 		{"name":"ward","values":["a","c"]},{"name":"new","low":0,"high":1}]}`)
 	_, stderr, code = spdl(t, "schema", "merge", plain[0], bad)
 	require.Equal(t, command.Failure, code)
-	for _, want := range []string{`label "y" in ` + plain[0] + `, label "z" in ` + bad, `classes ["0" "1"] in `,
-		`column "age" of numbers in ` + plain[0] + `, of categories in ` + bad,
-		`column "s" in ` + plain[0] + `, not in ` + bad,
-		`column "new" in ` + bad + `, not in ` + plain[0], "leave columns out by --without"} {
+	for _, want := range []string{plain[0] + ` has label "y", group "", classes ["0" "1"], weights []; ` + bad +
+		` has label "z", group "", classes ["0" "2"]`,
+		`column "age" has numbers in ` + plain[0] + `, categories in ` + bad,
+		`column "s" is in ` + plain[0] + `, not in ` + bad,
+		`column "new" is in ` + bad + `, not in ` + plain[0], "leave columns out by --without"} {
 		require.Contains(t, stderr, want)
 	}
 	two := write("two.json", strings.Replace(schemas[2], `{"name":"s","low":0,"high":3,"typical":1}`,
@@ -250,6 +251,14 @@ func TestRehearse(t *testing.T) {
 	require.Len(t, g.Models, 4)
 	require.Len(t, g.Models[0].Curve, 10)
 	require.Contains(t, []string{adapt.Better, adapt.Same, adapt.Worse}, g.Gain)
+	require.Contains(t, g.Warning, "rows of this file may have trained the model")
+	node := filepath.Join(home, "net", "node0")
+	stdout, stderr, code = spdl(t, "model", "gain", made, "--home", node)
+	require.Zero(t, code, stderr)
+	require.NotContains(t, stdout, "warning")
+	stdout, stderr, code = spdl(t, "model", "adapt", made, "--data", file, "--home", node)
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `warning: \d+ of \d+ test rows trained this model, as training rows of `+east, stdout)
 	stdout, _, code = spdl(t, "model", "gain", made, "--data", east, "--threshold", "0.9")
 	require.Zero(t, code)
 	require.Contains(t, stdout, "threshold 0.9")

@@ -22,6 +22,8 @@ type Report struct {
 	Class  string  `json:"class"`   // the positive one
 	Unit   string  `json:"unit"`    // what the bootstrap draws: rows, or groups by their column
 	ByRate float64 `json:"by_rate"` // the Brier score of saying the training rows' rate of every test row
+	// Warning says that test rows trained the model, or may have; "" if they are those of the owner's home.
+	Warning string `json:"warning,omitempty"`
 	adapt.Report
 }
 
@@ -124,4 +126,7 @@ func (g Report) Text(w io.Writer) {
 	}
 	_ = t.Flush()
 	fmt.Fprintf(w, "%s\nprivate to the owner of the rows: no epsilon bounds what this tells of them\n", g.Verdict())
+	if g.Warning != "" {
+		fmt.Fprintln(w, "warning:", printable.Text(g.Warning))
+	}
 }

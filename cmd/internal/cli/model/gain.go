@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/gain"
 )
 
 func modelGain() *cobra.Command {
@@ -30,20 +29,17 @@ and what one tells others of it no epsilon pays for.`,
 			"  spdl model gain m.safetensors --data patients.csv -o json  # with the calibration curves",
 		Args: cobra.ExactArgs(1),
 	}, func(r *command.Run, args []string) error {
-		f, err := readLogistic(args[0], data)
-		if err != nil {
-			return err
-		}
 		if threshold < 0 || threshold >= 1 {
 			return command.Usage(fmt.Errorf("--threshold is %g, want above 0 and below 1", threshold))
 		}
-		g, err := gain.Of(data, f.Card.Model, f.Parameters, threshold)
+		_, g, err := measureGain(r, args[0], data, threshold)
 		if err != nil {
 			return err
 		}
 		return r.Show(g, g.Text)
 	})
-	command.Flag(cmd, &data, "data", "", "CSV file of one's own rows, with the columns of the chain's table")
+	command.Flag(cmd, &data, "data", "", "CSV file of one's own rows, with the columns of the chain's table (default: "+
+		"worker.data of a named --home)")
 	command.Flag(cmd, &threshold, "threshold", 0, "probability from which a row counts as positive, for recall and "+
 		"precision (default: the rate of one's own training rows)")
 	return cmd

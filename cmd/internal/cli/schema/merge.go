@@ -30,9 +30,8 @@ A column has the categories of all, in the order in which the files name them, a
 widest bounds. Typical values, fills and the rate are means by rows, if each file is
 the JSON of spdl schema draft -o json, which says the rows; otherwise they are medians,
 which one member alone hardly moves. Shares of categories are means, by rows or of
-equal weight. Numbers that are categories at one member, as 0 and 1, become numbers
-where another has more of them. All else in which the files contradict each other, as
-a column that one has not, is in one error.`,
+equal weight. Categories that are numbers become numbers where another file has some.
+All else in which the files contradict each other is in one error.`,
 		Example: "  spdl schema merge north.json south.json centre.json --out schema.json",
 		Args:    cobra.MinimumNArgs(2),
 	}, func(r *command.Run, args []string) error {
@@ -69,24 +68,43 @@ func merge(files, without []string) (out table.Draft, err error) {
 	if !m.byRows {
 		out.Rows, out.Notes[0] = 0, "typical values and the rate are medians: not each file says its rows"
 	}
-	var names []string
-	for _, d := range m.drafts {
-		m.weights = append(m.weights, cmp.Or(float64(d.Rows)/max(1, float64(out.Rows)), 1/float64(len(files))))
+	var names, problems []string
+	for i, d := range m.drafts {
+		m.weights = append(m.weights, 1/float64(len(files)))
+		if m.byRows {
+			m.weights[i] = float64(d.Rows) / float64(out.Rows)
+		}
 		for _, c := range d.Schema.Columns {
 			if !slices.Contains(slices.Concat(names, without), c.Name) {
 				names = append(names, c.Name)
 			}
 		}
+		if ours, theirs := head(m.drafts[0].Schema), head(d.Schema); ours != theirs {
+			problems = append(problems, fmt.Sprintf("%s has %s; %s has %s", files[0], ours, files[i], theirs))
+		}
 	}
-	problems := m.head(&out.Schema)
+	first := m.drafts[0].Schema
+	out.Schema = params.Table{Label: first.Label, Group: first.Group, Classes: first.Classes, Weights: first.Weights}
+	if rate := m.combine(func(i int) *float64 {
+		t := m.drafts[i].Schema
+		if t.Rate == 0 {
+			return nil
+		}
+		if !slices.Equal(t.Classes, first.Classes) {
+			t.Rate = 1 - t.Rate
+		}
+		return &t.Rate
+	}); rate != nil {
+		out.Schema.Rate = *rate
+	}
 	for _, name := range names {
-		column, note, problem := m.column(name)
+		column, note, err := m.column(name)
 		out.Schema.Columns = append(out.Schema.Columns, column)
 		if note != "" {
 			out.Notes = append(out.Notes, note)
 		}
-		if problem != "" {
-			problems = append(problems, problem)
+		if err != nil {
+			problems = append(problems, err.Error())
 		}
 	}
 	if len(problems) > 0 {
@@ -98,35 +116,14 @@ func merge(files, without []string) (out table.Draft, err error) {
 	return out, err
 }
 
-// head merges what a schema has besides its columns. Classes keep the order of the first file.
-func (m members) head(out *params.Table) (problems []string) {
-	first := m.drafts[0].Schema
-	out.Label, out.Group, out.Classes, out.Weights = first.Label, first.Group, first.Classes, first.Weights
-	said := func(t params.Table) [4]string {
-		return [4]string{fmt.Sprintf("label %q", t.Label), fmt.Sprintf("group %q", t.Group),
-			fmt.Sprintf("classes %q", slices.Sorted(slices.Values(t.Classes))), fmt.Sprintf("weights %v", t.Weights)}
-	}
-	for i, d := range m.drafts[1:] {
-		for k, text := range said(d.Schema) {
-			if ours := said(first)[k]; ours != text {
-				problems = append(problems, fmt.Sprintf("%s in %s, %s in %s", ours, m.files[0], text, m.files[i+1]))
-			}
-		}
-	}
-	if rate := m.combine(func(i int) *float64 {
-		t := m.drafts[i].Schema
-		if t.Rate > 0 && !slices.Equal(t.Classes, out.Classes) {
-			t.Rate = 1 - t.Rate
-		}
-		return given(&t.Rate, t.Rate > 0)
-	}); rate != nil {
-		out.Rate = *rate
-	}
-	return problems
+// head says in what schemas must be the same besides their columns.
+func head(t params.Table) string {
+	return fmt.Sprintf("label %q, group %q, classes %q, weights %v", t.Label, t.Group,
+		slices.Sorted(slices.Values(t.Classes)), t.Weights)
 }
 
 // column merges the columns of a name.
-func (m members) column(name string) (out params.Column, note, problem string) {
+func (m members) column(name string) (out params.Column, note string, err error) {
 	all := make([]params.Column, len(m.files))
 	numbers, has, lacks := -1, "", []string{} // numbers is the first file with numbers
 	for i, file := range m.files {
@@ -141,16 +138,16 @@ func (m members) column(name string) (out params.Column, note, problem string) {
 		}
 	}
 	if len(lacks) > 0 {
-		return out, "", fmt.Sprintf("column %q in %s, not in %s", name, has, strings.Join(lacks, ", "))
+		return out, "", fmt.Errorf("column %q is in %s, not in %s", name, has, strings.Join(lacks, ", "))
 	}
 	out = params.Column{Name: name}
-	for i := range all {
-		c := &all[i]
+	var missing params.Missing
+	for i, c := range all {
 		if numbers >= 0 && len(c.Values) > 0 {
-			if !toNumbers(c) {
-				return out, "", fmt.Sprintf("column %q of numbers in %s, of categories in %s", name, m.files[numbers], m.files[i])
+			if c = asNumbers(c); len(c.Values) > 0 {
+				return out, "", fmt.Errorf("column %q has numbers in %s, categories in %s", name, m.files[numbers], m.files[i])
 			}
-			note = fmt.Sprintf("column %q: categories become numbers, as in %s", name, m.files[numbers])
+			all[i], note = c, fmt.Sprintf("column %q: categories become numbers, as in %s", name, m.files[numbers])
 		}
 		if i == 0 {
 			out.Low, out.High = c.Low, c.High
@@ -167,26 +164,28 @@ func (m members) column(name string) (out params.Column, note, problem string) {
 			out.Shares[slices.Index(out.Values, v)] += m.weights[i] * share
 		}
 		if c.Missing != nil {
-			out.Missing = &params.Missing{Indicator: c.Missing.Indicator || out.Missing != nil && out.Missing.Indicator}
+			out.Missing, missing.Indicator = &missing, missing.Indicator || c.Missing.Indicator
 		}
 	}
 	const steps = 1000 // of a share, rounded down: their sum is at most 1
 	for i, share := range out.Shares {
 		out.Shares[i] = math.Floor(share*steps+1e-6) / steps
 	}
-	missing := func(i int) *params.Missing { return cmp.Or(all[i].Missing, &params.Missing{}) }
 	out.Typical = m.combine(func(i int) *float64 { return all[i].Typical })
+	none := &params.Missing{}
 	if out.Missing != nil {
-		out.Missing.Fill = *m.combine(func(i int) *float64 { return given(&missing(i).Fill, all[i].Missing != nil) })
-		if out.Missing.Indicator {
-			out.Missing.Share = *m.combine(func(i int) *float64 { return &missing(i).Share })
-		}
+		missing.Fill = *m.combine(func(i int) *float64 {
+			if all[i].Missing == nil {
+				return nil
+			}
+			return &all[i].Missing.Fill
+		})
 	}
-	return out, note, ""
+	if missing.Indicator {
+		missing.Share = *m.combine(func(i int) *float64 { return &cmp.Or(all[i].Missing, none).Share })
+	}
+	return out, note, nil
 }
-
-// given returns a value that is given, and nil for one that is not.
-func given(x *float64, is bool) *float64 { return map[bool]*float64{true: x}[is] }
 
 // combine returns the mean by rows, or the median where not each file says its rows, of the members' values with four
 // digits, and nil if no member has one.
@@ -211,24 +210,15 @@ func (m members) combine(value func(member int) *float64) *float64 {
 	return &x
 }
 
-// toNumbers makes a column of numbers of one of categories that are all numbers, and reports whether they are.
-func toNumbers(c *params.Column) bool {
-	out := params.Column{Name: c.Name, Low: math.Inf(1), High: math.Inf(-1)}
-	typical := 0.
-	for i, v := range c.Values {
+// asNumbers returns a column of categories that are all numbers as one of numbers, and every other column as it is.
+func asNumbers(c params.Column) params.Column {
+	out := params.Column{Low: math.Inf(1), High: math.Inf(-1)}
+	for _, v := range c.Values {
 		x, err := strconv.ParseFloat(v, 64)
 		if err != nil || x-x != 0 {
-			return false
+			return c
 		}
 		out.Low, out.High = min(out.Low, x), max(out.High, x)
-		if len(c.Shares) > 0 {
-			typical += c.Shares[i] * x
-		}
 	}
-	typical = min(max(typical, out.Low), out.High)
-	if out.Typical = &typical; c.Others { // a value that is missing is no category
-		out.Missing = &params.Missing{Fill: typical}
-	}
-	*c = out
-	return true
+	return out
 }
