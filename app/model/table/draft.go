@@ -46,7 +46,7 @@ type Drafted struct {
 	Name    string  `json:"name"`
 	Kind    string  `json:"kind"`
 	Missing float64 `json:"missing"`          // share of the rows
-	Covered float64 `json:"covered"`          // of an input: share of the rows whose value it holds as it is
+	Covered float64 `json:"covered"`          // share of the rows whose value the schema holds as it is
 	Public  string  `json:"public,omitempty"` // what of it becomes public, besides its name
 	Note    string  `json:"note,omitempty"`
 }
@@ -91,7 +91,7 @@ func (d *Draft) add(p *profile, files int, without bool) {
 	drafted, column := p.draft(d.Rows, files)
 	switch group := d.Schema.Group; {
 	case p.name == group:
-		drafted = Drafted{Name: group, Kind: KindGroup,
+		drafted = Drafted{Name: group, Kind: KindGroup, Covered: 1,
 			Note: fmt.Sprintf("%d groups: epsilon protects all rows of one", d.Units)}
 	case without:
 		drafted.Kind, drafted.Public, drafted.Note = KindLeftOut, "", "as asked"
@@ -145,7 +145,7 @@ func (d *Draft) addLabel(of string, p *profile) error {
 		public = fmt.Sprintf("%s; rate of %s %g", strings.Join(classes, ", "), classes[1], d.Schema.Rate)
 	}
 	d.Schema.Classes = classes
-	d.Columns = append(d.Columns, Drafted{Name: p.name, Kind: KindLabel, Public: public})
+	d.Columns = append(d.Columns, Drafted{Name: p.name, Kind: KindLabel, Covered: 1, Public: public})
 	return nil
 }
 

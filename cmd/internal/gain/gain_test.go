@@ -96,14 +96,14 @@ func TestWarning(t *testing.T) {
 	require.Greater(t, trained, 10)
 	text, err := gain.Warning(more, own, m)
 	require.NoError(t, err)
-	require.Contains(t, text, fmt.Sprintf("%d of %d test rows trained this model, as training rows of %s; 0 it does not have",
-		trained, file.Test.Len(), own))
+	require.Contains(t, text, fmt.Sprintf("%d of %d test rows trained this model, as training rows of %s; 0 it does not "+
+		"have", trained, file.Test.Len(), own))
 	theirs, err := home.LoadData(others, m)
 	require.NoError(t, err)
 	text, err = gain.Warning(others, own, m)
 	require.NoError(t, err)
-	require.Contains(t, text, fmt.Sprintf("0 of %[1]d test rows trained this model, as training rows of %[2]s; %[1]d it does not",
-		theirs.Test.Len(), own))
+	require.Contains(t, text, fmt.Sprintf("0 of %[1]d test rows trained this model, as training rows of %[2]s; %[1]d it "+
+		"does not", theirs.Test.Len(), own))
 	_, err = gain.Warning(own, filepath.Join(dir, "absent.csv"), m)
 	require.ErrorContains(t, err, "absent.csv")
 }

@@ -69,6 +69,6 @@ func (in Input) accuracy(multiplier, noise float64) Accuracy {
 		}
 		return a
 	}
-	return Accuracy{Source: "not measured: no run had this model, N, f, rule, samples, sampling rate, momentum, rounds and " +
-		"noise at clip 1"}
+	return Accuracy{Source: "not measured: no run had this model, N, f, rule, samples, sampling rate, momentum, rounds " +
+		"and noise at clip 1"}
 }

@@ -50,7 +50,7 @@ type Plan struct {
 	Round    *Round       `json:"round"` // null if Input.Link.Rate is 0
 	Config   Config       `json:"config"`
 	Ledger   Ledger       `json:"ledger"`
-	Lemma1   *Calibration `json:"lemma1"`            // null if the accountant cannot compute the noise of the paper's Lemma 1
+	Lemma1   *Calibration `json:"lemma1"`            // null if the accountant cannot compute the noise of Lemma 1
 	Bet      float64      `json:"bet"`               // see Choice
 	Choices  []Choice     `json:"choices,omitempty"` // of epsilon, for a table
 	Verdict  string       `json:"verdict"`           // whether such a training is worth it, and for whom
@@ -82,9 +82,9 @@ func Make(in Input) (Plan, error) {
 	if err := config.Validate(); err != nil {
 		return Plan{}, err
 	}
-	d, name := in.parameters(), "external"
-	if in.External == 0 {
-		name = in.Model.String()
+	d, name := in.External, "external"
+	if d == 0 {
+		d, name = in.Model.Dim(), in.Model.String()
 	}
 	p := Plan{
 		Participants: in.Participants, Byzantine: in.Byzantine, Model: name, Parameters: d,

@@ -351,8 +351,8 @@ func TestWrite(t *testing.T) {
 	got := text(preset)
 	for _, want := range []string{
 		"multi-krum, OUTSIDE its theorem\n", "epsilon 1.998 at delta 1e-06 by rdp: a conclusion",
-		"epsilon    1.998: an attacker who sees all that is public, knows all data but one example, and bets whether it is in " +
-			"them, is right at most 88.1 of 100 times; a coin 50 times\n",
+		"epsilon    1.998: an attacker who sees all that is public, knows all data but one example, and bets whether it is " +
+			"in them, is right at most 88.1 of 100 times; a coin 50 times\n",
 		"sends noise 0.0181 times as long as that can be\n", "100; epsilon is that of all together\n",
 		"2.48 kB a gradient, 10.6 kB a round, 1.06 MB in all",
 		"1m40s for all rounds, of 1s each", "; 919 MB of blocks a day if rounds went on",
@@ -369,7 +369,7 @@ func TestWrite(t *testing.T) {
 	p.Unit, p.Neighbours = "example", "neighbouring data sets differ by one"
 	p.Text(&b)
 	assert.Contains(t, b.String(), "at most 2.695 times as probable with the one example as without, plus delta\n")
-	assert.Contains(t, b.String(), "protected  one example, of the 15000 of each participant: neighbouring data sets differ by")
+	assert.Contains(t, b.String(), "protected  one example, of the 15000 of each participant: neighbouring data sets differ")
 	assert.Contains(t, b.String(), "a patient with several rows or images is protected by a group alone")
 	assert.Contains(t, text(study(RDP, 1)), "not measured: no run had")
 	assert.NotContains(t, text(with(preset, func(in *Input) { in.NoiseMultiplier = 1e-4; in.LearningRate = 1e-12 })),

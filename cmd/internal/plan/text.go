@@ -21,15 +21,14 @@ func (p Plan) Text(w io.Writer) {
 	if p.Unit == "example" {
 		row("", "a patient with several rows or images is protected by a group alone, as --group patient_id names")
 	}
-	row("epsilon", "%.4g: an attacker who sees all that is public, knows all data but %s, and bets whether it is in them, is "+
-		"right at most %s times; a coin 50 times", up(guaranteedEpsilon(p)), unit, hundreds(p.Bet))
+	row("epsilon", "%.4g: an attacker who sees all that is public, knows all data but %s, and bets whether it is in them, "+
+		"is right at most %s times; a coin 50 times", up(guaranteedEpsilon(p)), unit, hundreds(p.Bet))
 	row("noise", "each participant adds to what it sends noise %.3g times as long as that can be", p.NoiseToGradient)
 	row("rounds", "%d; epsilon is that of all together", p.Rounds)
-	if f := p.Accuracy.Table; f != nil {
-		row("guessing", "the typical rate %.3g has accuracy %.3f and Brier score %.3f", f.Rate, f.Guess, f.Brier)
-	}
 	_ = t.Flush()
-	p.choicesText(w)
+	if f := p.Accuracy.Table; f != nil {
+		p.choicesText(w, *f)
+	}
 	fmt.Fprintf(w, "\nverdict: %s\n\n", p.Verdict)
 	row("consortium", "N = %d participants, f = %d Byzantine", p.Participants, p.Byzantine)
 	row("rule", "%s, %s", p.Rule.Name, map[bool]string{true: "its condition holds",
@@ -38,8 +37,8 @@ func (p Plan) Text(w io.Writer) {
 	row("training", "%d rounds, %d %s a participant, sampling rate %.4g (batch %d), clip %v, worker momentum %v",
 		p.Rounds, p.Samples, p.Units, p.SamplingRate, p.Batch, p.Clip, p.Momentum)
 	if p.Guarantee {
-		row("privacy", "epsilon %.4g at delta %v by %s: a conclusion is at most %.4g times as probable with the %s as without, "+
-			"plus delta", up(p.Epsilon), p.Delta, p.Accountant, up(math.Exp(p.Epsilon)), unit)
+		row("privacy", "epsilon %.4g at delta %v by %s: a conclusion is at most %.4g times as probable with the %s as "+
+			"without, plus delta", up(p.Epsilon), p.Delta, p.Accountant, up(math.Exp(p.Epsilon)), unit)
 	} else {
 		row("privacy", "NO GUARANTEE: lemma1 calls it epsilon %.4g at delta %v; by RDP it is %.4g", p.Epsilon, p.Delta,
 			p.RDPEpsilon)
@@ -62,19 +61,14 @@ func (p Plan) Text(w io.Writer) {
 	if p.Accuracy.Table == nil {
 		row("accuracy", "%s", p.Accuracy.text())
 	}
-	row("bytes", "%s a gradient, %s a round, %s in all; %s of blocks a day if rounds went on", formatSize(p.Traffic.Gradient),
-		formatSize(p.Traffic.Round), formatSize(p.Traffic.Total), formatSize(p.Traffic.Day))
+	row("bytes", "%s a gradient, %s a round, %s in all; %s of blocks a day if rounds went on", formatSize(
+		p.Traffic.Gradient), formatSize(p.Traffic.Round), formatSize(p.Traffic.Total), formatSize(p.Traffic.Day))
 	row("time", "%v for all rounds, of %v each", roundDuration(p.Traffic.Duration), roundDuration(p.Traffic.Seconds))
 	if r := p.Round; r != nil {
 		row("round", "%v: step %v, gradients' way %v, block's way %v, votes %v, node's CPU %v; the longest is the %s",
 			roundDuration(r.Seconds), roundDuration(r.Step), roundDuration(r.Gradients), roundDuration(r.Block),
 			roundDuration(r.Votes), roundDuration(r.Node), r.BoundBy)
 		row("a node", "receives and sends %s each a round", formatSize(r.NodeBytes))
-	}
-	if c := p.Config; c.BlockBytes > 0 {
-		row("genesis", "block.max_bytes %d of at most %d, mempool.max_tx_bytes %d, proposal.wait %v, timeout_propose %v "+
-			"follow from it",
-			c.BlockBytes, c.MostBytes, c.TxBytes, roundDuration(c.Wait.Seconds()), roundDuration(c.Propose.Seconds()))
 	}
 	_ = t.Flush()
 	for _, warning := range p.Warnings {
@@ -83,24 +77,20 @@ func (p Plan) Text(w io.Writer) {
 }
 
 // choicesText prints what a table's model keeps at several epsilons.
-func (p Plan) choicesText(w io.Writer) {
-	if len(p.Choices) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\nOf what logistic regression on all rows without privacy gains over guessing, each measured table kept at "+
-		"least\n(docs/TABLES.md; a harder table may keep less):")
+func (p Plan) choicesText(w io.Writer, f TableForecast) {
+	fmt.Fprintf(w, "\nGuessing the typical rate %.3g has accuracy %.3f and Brier score %.3f. Of what logistic regression on "+
+		"all rows\nwithout privacy gains over it, each table of docs/TABLES.md kept at least (a harder one may keep less):\n",
+		f.Rate, f.Guess, f.Brier)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	head := "  epsilon\tattacker is right\tnoise\tof the AUC\tof the Brier score"
+	attacked := func(*Gain) string { return "" }
 	if p.Byzantine > 0 {
-		head += fmt.Sprintf("\twhere %d attack: AUC\tBrier score", p.Byzantine)
+		attacked = func(g *Gain) string { return "\t" + g.cells() }
 	}
-	fmt.Fprintln(t, head)
+	fmt.Fprintln(t, "  epsilon\tattacker is right\tnoise\tof the AUC\tof the Brier score"+
+		map[bool]string{true: fmt.Sprintf("\twhere %d attack: AUC\tBrier score", p.Byzantine)}[p.Byzantine > 0])
 	for _, c := range p.Choices {
-		fmt.Fprintf(t, "  %v\t%s times\t%.3g\t%s", c.Epsilon, hundreds(c.Bet), c.Noise, c.Kept.cells())
-		if p.Byzantine > 0 {
-			fmt.Fprint(t, "\t"+c.Attacked.cells())
-		}
-		fmt.Fprintln(t)
+		fmt.Fprintf(t, "  %v\t%s times\t%.3g\t%s%s\n", c.Epsilon, hundreds(c.Bet), c.Noise, c.Kept.cells(),
+			attacked(c.Attacked))
 	}
 	_ = t.Flush()
 }

@@ -3,7 +3,9 @@ package schema
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -26,12 +28,10 @@ func mergeCommand() *cobra.Command {
 		Short: "Make one schema of those that members drafted, who do not show each other their rows",
 		Long: `Make one schema of those that members drafted, who do not show each other their rows.
 
-A column has the categories of all, in the order in which the files name them, and the
-widest bounds. Typical values, fills and the rate are means by rows, if each file is
-the JSON of spdl schema draft -o json, which says the rows; otherwise they are medians,
-which one member alone hardly moves. Shares of categories are means, by rows or of
-equal weight. Categories that are numbers become numbers where another file has some.
-All else in which the files contradict each other is in one error.`,
+A column has the categories of all, and the widest bounds. Typical values and the rate
+are means by rows, if each file is the JSON of spdl schema draft -o json, which says
+the rows; otherwise medians, which one member alone hardly moves. Shares of categories
+are means. All in which the files contradict each other is in one error.`,
 		Example: "  spdl schema merge north.json south.json centre.json --out schema.json",
 		Args:    cobra.MinimumNArgs(2),
 	}, func(r *command.Run, args []string) error {
@@ -53,7 +53,8 @@ type members struct {
 // merge makes one draft of several. Its error has all in which they contradict each other.
 func merge(files, without []string) (out table.Draft, err error) {
 	m := members{files: files, byRows: true}
-	for _, file := range files {
+	var names, problems []string
+	for i, file := range files {
 		var d table.Draft
 		data, err := os.ReadFile(file)
 		if err == nil && (json.Unmarshal(data, &d) != nil || d.Schema.Label == "") {
@@ -63,17 +64,6 @@ func merge(files, without []string) (out table.Draft, err error) {
 			return out, err
 		}
 		m.drafts, m.byRows, out.Rows = append(m.drafts, d), m.byRows && d.Rows > 0, out.Rows+d.Rows
-	}
-	out.Notes = []string{"typical values and the rate are means by rows"}
-	if !m.byRows {
-		out.Rows, out.Notes[0] = 0, "typical values and the rate are medians: not each file says its rows"
-	}
-	var names, problems []string
-	for i, d := range m.drafts {
-		m.weights = append(m.weights, 1/float64(len(files)))
-		if m.byRows {
-			m.weights[i] = float64(d.Rows) / float64(out.Rows)
-		}
 		for _, c := range d.Schema.Columns {
 			if !slices.Contains(slices.Concat(names, without), c.Name) {
 				names = append(names, c.Name)
@@ -83,27 +73,28 @@ func merge(files, without []string) (out table.Draft, err error) {
 			problems = append(problems, fmt.Sprintf("%s has %s; %s has %s", files[0], ours, files[i], theirs))
 		}
 	}
+	out.Notes = []string{"typical values and the rate are means by rows"}
+	if !m.byRows {
+		out.Rows, out.Notes[0] = 0, "typical values and the rate are medians: not each file says its rows"
+	}
+	for _, d := range m.drafts {
+		m.weights = append(m.weights, 1/float64(len(files)))
+		if m.byRows {
+			m.weights[len(m.weights)-1] = float64(d.Rows) / float64(out.Rows)
+		}
+	}
 	first := m.drafts[0].Schema
 	out.Schema = params.Table{Label: first.Label, Group: first.Group, Classes: first.Classes, Weights: first.Weights}
-	if rate := m.combine(func(i int) *float64 {
+	out.Schema.Rate = m.combine(func(i int) float64 {
 		t := m.drafts[i].Schema
-		if t.Rate == 0 {
-			return nil
+		if t.Rate > 0 && !slices.Equal(t.Classes, first.Classes) {
+			return 1 - t.Rate
 		}
-		if !slices.Equal(t.Classes, first.Classes) {
-			t.Rate = 1 - t.Rate
-		}
-		return &t.Rate
-	}); rate != nil {
-		out.Schema.Rate = *rate
-	}
+		return cmp.Or(t.Rate, math.NaN())
+	}, 0)
 	for _, name := range names {
-		column, note, err := m.column(name)
-		out.Schema.Columns = append(out.Schema.Columns, column)
-		if note != "" {
-			out.Notes = append(out.Notes, note)
-		}
-		if err != nil {
+		column, err := m.column(name)
+		if out.Schema.Columns = append(out.Schema.Columns, column); err != nil {
 			problems = append(problems, err.Error())
 		}
 	}
@@ -111,7 +102,7 @@ func merge(files, without []string) (out table.Draft, err error) {
 		return out, fmt.Errorf("the schemas contradict each other: %s: write these alike in the members' files and draft "+
 			"again, or leave columns out by --without", strings.Join(problems, "; "))
 	}
-	own := preset.Data{Table: &out.Schema, Classes: len(out.Schema.Classes), Examples: 1}
+	own := preset.Data{Table: &out.Schema, Classes: len(first.Classes), Examples: 1}
 	_, err = preset.Make(preset.Names()[0], len(files), preset.Own{Data: &own}) // checks the table
 	return out, err
 }
@@ -122,32 +113,30 @@ func head(t params.Table) string {
 		slices.Sorted(slices.Values(t.Classes)), t.Weights)
 }
 
-// column merges the columns of a name.
-func (m members) column(name string) (out params.Column, note string, err error) {
-	all := make([]params.Column, len(m.files))
-	numbers, has, lacks := -1, "", []string{} // numbers is the first file with numbers
+// column merges the columns of a name. Categories that are numbers become numbers where another file has some.
+func (m members) column(name string) (out params.Column, err error) {
+	all, of := make([]params.Column, len(m.files)), map[string][]string{} // the files with "no column", and so on
 	for i, file := range m.files {
-		of := m.drafts[i].Schema.Columns
-		at := slices.IndexFunc(of, func(c params.Column) bool { return c.Name == name })
-		if at < 0 {
-			lacks = append(lacks, file)
-			continue
+		kind := "no column"
+		columns := m.drafts[i].Schema.Columns
+		if at := slices.IndexFunc(columns, func(c params.Column) bool { return c.Name == name }); at >= 0 {
+			all[i] = columns[at]
+			kind = map[bool]string{true: "numbers", false: "categories"}[len(all[i].Values) == 0]
 		}
-		if all[i], has = of[at], cmp.Or(has, file); numbers < 0 && len(all[i].Values) == 0 {
-			numbers = i
-		}
+		of[kind] = append(of[kind], file)
 	}
-	if len(lacks) > 0 {
-		return out, "", fmt.Errorf("column %q is in %s, not in %s", name, has, strings.Join(lacks, ", "))
-	}
-	out = params.Column{Name: name}
+	out.Name = name
 	var missing params.Missing
 	for i, c := range all {
-		if numbers >= 0 && len(c.Values) > 0 {
-			if c = asNumbers(c); len(c.Values) > 0 {
-				return out, "", fmt.Errorf("column %q has numbers in %s, categories in %s", name, m.files[numbers], m.files[i])
+		if of["numbers"] != nil && asNumbers(&c) {
+			all[i] = c
+		}
+		if len(of["no column"]) > 0 || of["numbers"] != nil && len(c.Values) > 0 {
+			text := fmt.Sprintf("column %q", name)
+			for _, kind := range slices.Sorted(maps.Keys(of)) {
+				text += fmt.Sprintf(", %s in %s", kind, strings.Join(of[kind], " and "))
 			}
-			all[i], note = c, fmt.Sprintf("column %q: categories become numbers, as in %s", name, m.files[numbers])
+			return out, errors.New(text)
 		}
 		if i == 0 {
 			out.Low, out.High = c.Low, c.High
@@ -171,34 +160,29 @@ func (m members) column(name string) (out params.Column, note string, err error)
 	for i, share := range out.Shares {
 		out.Shares[i] = math.Floor(share*steps+1e-6) / steps
 	}
-	out.Typical = m.combine(func(i int) *float64 { return all[i].Typical })
-	none := &params.Missing{}
-	if out.Missing != nil {
-		missing.Fill = *m.combine(func(i int) *float64 {
-			if all[i].Missing == nil {
-				return nil
-			}
-			return &all[i].Missing.Fill
-		})
+	nan := math.NaN()
+	if x := m.combine(func(i int) float64 { return *cmp.Or(all[i].Typical, &nan) }, nan); x == x {
+		out.Typical = &x
 	}
+	missing.Fill = m.combine(func(i int) float64 { return cmp.Or(all[i].Missing, &params.Missing{Fill: nan}).Fill }, 0)
 	if missing.Indicator {
-		missing.Share = *m.combine(func(i int) *float64 { return &cmp.Or(all[i].Missing, none).Share })
+		missing.Share = m.combine(func(i int) float64 { return cmp.Or(all[i].Missing, &params.Missing{}).Share }, 0)
 	}
-	return out, note, nil
+	return out, nil
 }
 
-// combine returns the mean by rows, or the median where not each file says its rows, of the members' values with four
-// digits, and nil if no member has one.
-func (m members) combine(value func(member int) *float64) *float64 {
+// combine returns the mean by rows, or the median where not each file says its rows, of the members' values that are no
+// NaN, with four digits, and none if no member has one.
+func (m members) combine(value func(member int) float64, none float64) float64 {
 	var all []float64
 	sum, weights := 0., 0.
 	for i, weight := range m.weights {
-		if x := value(i); x != nil {
-			all, sum, weights = append(all, *x), sum+weight**x, weights+weight
+		if x := value(i); !math.IsNaN(x) {
+			all, sum, weights = append(all, x), sum+weight*x, weights+weight
 		}
 	}
 	if len(all) == 0 {
-		return nil
+		return none
 	}
 	slices.Sort(all)
 	x := (all[len(all)/2] + all[(len(all)-1)/2]) / 2
@@ -206,19 +190,21 @@ func (m members) combine(value func(member int) *float64) *float64 {
 		x = sum / weights
 	}
 	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 4, 64), 64) // it is a number
-	x = min(max(x, all[0]), all[len(all)-1])
-	return &x
+	return min(max(x, all[0]), all[len(all)-1])
 }
 
-// asNumbers returns a column of categories that are all numbers as one of numbers, and every other column as it is.
-func asNumbers(c params.Column) params.Column {
+// asNumbers makes a column of numbers of one of categories that are all numbers, and reports whether they are.
+func asNumbers(c *params.Column) bool {
 	out := params.Column{Low: math.Inf(1), High: math.Inf(-1)}
 	for _, v := range c.Values {
 		x, err := strconv.ParseFloat(v, 64)
 		if err != nil || x-x != 0 {
-			return c
+			return false
 		}
 		out.Low, out.High = min(out.Low, x), max(out.High, x)
 	}
-	return out
+	if len(c.Values) > 0 {
+		*c = out
+	}
+	return true
 }

@@ -42,16 +42,14 @@ func draftCommand() *cobra.Command {
 		Use:   "draft FILE...",
 		Short: "Draft one schema of CSV files: types, categories, missing values, bounds, rate",
 		Long: `Draft one schema of all rows of CSV files: types, categories, missing values, bounds,
-rate. Members that may not show each other their rows draft one each, for spdl schema
-merge.
+rate. Members that may not show each other rows draft each, for spdl schema merge.
 
 Files are read twice, and may have any size; commas, semicolons, tabs or | separate
 values. Bounds, typical values, shares and the rate are rounded, and still come from
 these rows: no epsilon pays for them, and they become public when members agree on
 the schema. Look at each, and write what is known without the rows in its place.
-COVERED is the share of rows whose value the schema holds as it is: it is not missing,
-not beyond the bounds, and one of the categories. Columns that are no inputs are left
-out, each with its reason.`,
+COVERED are the rows whose value is neither missing, nor beyond the bounds, nor none
+of the categories. Columns that are no inputs are left out, each with its reason.`,
 		Example: "  spdl schema draft patients.csv --label outcome --group patient_id --out schema.json\n" +
 			"  spdl schema draft north.csv south.csv --label outcome -o json > both.json",
 		Args: cobra.MinimumNArgs(1),
@@ -72,49 +70,48 @@ func (o *draftOptions) run(r *command.Run, args []string) error {
 
 // show makes a draft of files, and writes its schema to a file, or without one to standard output. next are the files
 // that it is for.
-func show(r *command.Run, out string, files []string, next string, draft func() (table.Draft, error)) error {
+func show(r *command.Run, out string, files []string, next string, draft func() (table.Draft, error)) (err error) {
 	if out != "" {
-		if err := command.CheckOut("out", out, "it is a schema", ".json"); err != nil {
-			return err
-		}
+		err = command.CheckOut("out", out, "it is a schema", ".json")
 	}
-	d, err := draft()
+	var d table.Draft
+	if err == nil {
+		d, err = draft()
+	}
 	if err != nil {
 		return err
 	}
 	text, err := Encode(d.Schema)
+	if err == nil && out != "" {
+		err = command.WriteOut(out, text)
+	}
 	if err != nil {
 		return err
 	}
-	if out != "" {
-		if err := command.WriteOut(out, text); err != nil {
-			return err
-		}
-		return r.Show(d, func(w io.Writer) {
-			Text(w, files, d)
-			fmt.Fprintf(w, "written: %s; next: %s schema check %[1]s %[3]s\n", out, command.Program("spdl"), next)
-		})
-	}
-	if !r.JSON {
+	if out == "" && !r.JSON {
 		Text(r.Err, files, d)
 	}
-	return r.Show(d, func(w io.Writer) { _, _ = w.Write(text) })
+	return r.Show(d, func(w io.Writer) {
+		if out == "" {
+			_, _ = w.Write(text)
+			return
+		}
+		Text(w, files, d)
+		fmt.Fprintf(w, "written: %s; next: %s schema check %[1]s %[3]s\n", out, command.Program("spdl"), next)
+	})
 }
 
 // Draft drafts the schema of files, and says which share of their rows each input covers.
 func Draft(files []string, label, group string, without ...string) (table.Draft, error) {
 	d, err := table.DraftSchema(files, label, group, without...)
-	for _, file := range files {
-		if err != nil {
-			return d, err
-		}
+	for i := 0; i < len(files) && err == nil; i++ {
 		var fit table.Fit
-		fit, err = table.FitOf(file, d.Schema)
+		fit, err = table.FitOf(files[i], d.Schema)
 		for _, x := range fit.Columns {
 			c := &d.Columns[slices.IndexFunc(d.Columns, func(c table.Drafted) bool { return c.Name == x.Name })]
 			const digits = 1e9 // the rest is of the sums
-			covered := (1 - x.Missing - x.Clipped - x.Unknown) * float64(fit.Rows) / float64(d.Rows)
-			c.Covered = math.Round((c.Covered+covered)*digits) / digits
+			part := float64(fit.Rows) / float64(d.Rows)
+			c.Covered = math.Round((c.Covered+(1-x.Missing-x.Clipped-x.Unknown)*part)*digits) / digits
 		}
 	}
 	return d, err
@@ -150,21 +147,14 @@ func Encode(t params.Table) ([]byte, error) {
 
 // Text writes what is said of a draft.
 func Text(w io.Writer, files []string, d table.Draft) {
-	fmt.Fprint(w, strings.Join(files, ", "))
-	if d.Rows > 0 { // merged schemas need not say
-		fmt.Fprintf(w, ": %d rows", d.Rows)
-	}
+	fmt.Fprintf(w, "%s: %s rows", strings.Join(files, ", "), cmp.Or(strings.TrimPrefix(fmt.Sprint(d.Rows), "0"), "?"))
 	if d.Units > 0 && d.Schema.Group != "" {
 		fmt.Fprintf(w, " of %d groups", d.Units)
 	}
 	fmt.Fprintln(w)
-	if len(d.Columns) > 0 {
+	if len(d.Columns) > 0 { // merged schemas have none
 		command.Table(w, "COLUMN\tIS\tMISSING\tCOVERED\tNOTE\t"+public, d.Columns, func(c table.Drafted) string {
-			covered := "-"
-			if c.Kind == table.KindNumber || c.Kind == table.KindCategory {
-				covered = fmt.Sprintf("%.3g %%", 100*c.Covered)
-			}
-			return fmt.Sprintf("%s\t%s\t%.3g %%\t%s\t%s\t%s", command.Plain(c.Name), c.Kind, 100*c.Missing, covered,
+			return fmt.Sprintf("%s\t%s\t%.3g %%\t%.3g %%\t%s\t%s", command.Plain(c.Name), c.Kind, 100*c.Missing, 100*c.Covered,
 				command.Plain(c.Note), command.Plain(c.Public))
 		})
 	}
