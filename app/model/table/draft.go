@@ -132,7 +132,7 @@ func (d *Draft) addLabel(of string, p *profile) error {
 	}
 	for _, class := range classes {
 		if err := params.CheckName("label", class); err != nil {
-			return fmt.Errorf("%w: %s, column %q: %w: write it so", ErrTable, of, p.name, err)
+			return fmt.Errorf("%w: %s, column %q: %w, as ue for ü", ErrTable, of, p.name, err)
 		}
 	}
 	d.Notes = append(d.Notes, Doubts(classes, p.texts)...)

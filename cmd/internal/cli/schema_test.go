@@ -84,6 +84,13 @@ func TestSchemaDraftAndCheck(t *testing.T) {
 	var d table.Draft
 	require.NoError(t, json.Unmarshal([]byte(stdout), &d))
 	require.Equal(t, 300, d.Rows)
+	second := filepath.Join(dir, "second.csv")
+	require.NoError(t, os.WriteFile(second, []byte("age;smoker;outcome\n30;no;alive\n40;yes;ALIVE\n50;no;alive\n"), 0o600))
+	stdout, stderr, code = spdl(t, "schema", "draft", file, second, "--label", "outcome", "-o", "json")
+	require.Zero(t, code, stderr)
+	require.NoError(t, json.Unmarshal([]byte(stdout), &d))
+	require.Equal(t, []any{303, 1.}, []any{d.Rows, d.Columns[3].Covered}, "of age")
+	require.Contains(t, d.Notes, second+` has no row with the label "dead": do all files write labels alike?`)
 	_, stderr, code = spdl(t, "schema", "draft", file, "--label", "outcome", "--out", drafted)
 	require.Equal(t, command.Failure, code, "a schema is not overwritten: %s", stderr)
 

@@ -107,6 +107,12 @@ func Draft(files []string, label, group string, without ...string) (table.Draft,
 	for i := 0; i < len(files) && err == nil; i++ {
 		var fit table.Fit
 		fit, err = table.FitOf(files[i], d.Schema)
+		for _, class := range d.Schema.Classes {
+			if err == nil && fit.Labels[class] == 0 {
+				d.Notes = append(d.Notes, fmt.Sprintf("%s has no row with the label %q: do all files write labels alike?", files[i],
+					class))
+			}
+		}
 		for _, x := range fit.Columns {
 			c := &d.Columns[slices.IndexFunc(d.Columns, func(c table.Drafted) bool { return c.Name == x.Name })]
 			const digits = 1e9 // the rest is of the sums
