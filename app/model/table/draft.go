@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,19 +59,17 @@ func DraftSchema(paths []string, label, group string, without ...string) (d Draf
 		rows, units, wrong := addFile(&all, path, label, group)
 		d.Rows, d.Units, err = d.Rows+rows, d.Units+units, errors.Join(err, wrong)
 	}
-	of := filepath.Base(paths[0])
-	if len(paths) > 1 {
-		of = fmt.Sprintf("%d files", len(paths))
+	if err != nil {
+		return d, err
 	}
+	of := func(name string) int { return slices.IndexFunc(all, func(p *profile) bool { return p.name == name }) }
+	names := strings.Join(all[of(label)].files, " and ")
 	for _, name := range without {
-		if err == nil && !slices.ContainsFunc(all, func(p *profile) bool { return p.name == name }) {
-			err = fmt.Errorf("%w: no column %q in %s", ErrTable, name, of)
+		if of(name) < 0 {
+			return d, fmt.Errorf("%w: no column %q in %s", ErrTable, name, names)
 		}
 	}
-	if err == nil {
-		err = d.addLabel(of, all[slices.IndexFunc(all, func(p *profile) bool { return p.name == label })])
-	}
-	if err != nil {
+	if err = d.addLabel(names, all[of(label)]); err != nil {
 		return d, err
 	}
 	for _, p := range all {
@@ -81,7 +78,7 @@ func DraftSchema(paths []string, label, group string, without ...string) (d Draf
 		}
 	}
 	if len(d.Schema.Columns) == 0 {
-		return d, fmt.Errorf("%w: no column of %s can be an input: %s", ErrTable, of, d.reasons())
+		return d, fmt.Errorf("%w: no column of %s can be an input: %s", ErrTable, names, d.reasons())
 	}
 	return d, nil
 }

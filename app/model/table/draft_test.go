@@ -368,7 +368,7 @@ func TestDraftOfFiles(t *testing.T) {
 	}
 	_, err = table.DraftSchema(files(t, map[string]string{"a.csv": "x,y\n1,a\n2,b\n", "b.csv": "x,y\n1,a\n"}), "y", "",
 		"w")
-	require.ErrorContains(t, err, `no column "w" in 2 files`)
+	require.ErrorContains(t, err, `no column "w" in a.csv and b.csv`)
 }
 
 func repeat(rows int, line func(int) string) (text string) {
