@@ -369,7 +369,7 @@ func TestWrite(t *testing.T) {
 	p.Unit, p.Neighbours = "example", "neighbouring data sets differ by one"
 	p.Text(&b)
 	assert.Contains(t, b.String(), "at most 2.695 times as probable with the one example as without, plus delta\n")
-	assert.Contains(t, b.String(), "protected  one example, of the 15000 of each participant: neighbouring data sets differ")
+	assert.Contains(t, b.String(), "protected  one example, of the 15000 of each participant: neighbouring data sets")
 	assert.Contains(t, b.String(), "a patient with several rows or images is protected by a group alone")
 	assert.Contains(t, text(study(RDP, 1)), "not measured: no run had")
 	assert.NotContains(t, text(with(preset, func(in *Input) { in.NoiseMultiplier = 1e-4; in.LearningRate = 1e-12 })),

@@ -127,6 +127,8 @@ func (in Input) verdict(p Plan, noise float64) string {
 	switch {
 	case !p.Guarantee:
 		return "none: what lemma1 calls epsilon is no guarantee, take --accountant rdp"
+	case t == nil && p.NoiseToGradient > largeNoise:
+		return "not worth it: the noise drowns the gradient. The warning below has remedies"
 	case t == nil && !p.Accuracy.Measured:
 		return "open: no accuracy was measured at these settings. Train on public or made data first"
 	case t == nil:
@@ -141,8 +143,9 @@ func (in Input) verdict(p Plan, noise float64) string {
 		}
 		return text
 	}
-	text := fmt.Sprintf("worth it for members whose own model has less than %v of that gain in AUC, as their rows are few or "+
-		"alike; others gain little, or lose. spdl-lab rehearse measures it before a training, spdl model gain after", t.Kept.AUC)
+	text := fmt.Sprintf("worth it for members whose own model has less than %v of that gain in AUC, as their rows are few "+
+		"or alike; others gain little, or lose. spdl-lab rehearse measures it before a training, spdl model gain after",
+		t.Kept.AUC)
 	if t.Attacked != nil {
 		text += fmt.Sprintf(". Where f = %d attack, %v may be all that is kept", in.Byzantine, t.Attacked.AUC)
 	}

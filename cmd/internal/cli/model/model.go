@@ -54,7 +54,7 @@ node does not keep is computed again from the nearest state and the blocks.`,
 	command.Flag(cmd, &o.out, "out", "", "file to write, which must not exist, - for standard output (default: "+
 		"model-EPOCH-ROUND.FORMAT)")
 	command.Flag(cmd, &o.eval, "eval", false, "measure the accuracy on the test set and put it on the card")
-	modelFlags(cmd, &o.models)
+	o.models.Flags(cmd, "a named --home")
 	command.Flag(cmd, &o.timeout, "timeout", 10*time.Minute, "time for all questions").Positive()
 	return cmd
 }
@@ -65,14 +65,6 @@ type exportOptions struct {
 	eval                      bool
 	models                    command.Models
 	timeout                   time.Duration
-}
-
-// modelFlags declares the options of models that are measured without a home.
-func modelFlags(cmd *cobra.Command, o *command.Models) {
-	command.Flag(cmd, &o.Data, "data", "", "folder of IDX files, or CSV file, to measure on (default: worker.data of "+
-		"a named --home, else the embedded MNIST)")
-	command.Flag(cmd, &o.Trainer, "trainer", "", "program, with arguments, that measures an external model, as "+
-		"\"python3 train.py\" (default: worker.trainer of a named --home)")
 }
 
 // fileFormat returns the format of the file: --format, or else what the ending of --out says.
@@ -291,7 +283,7 @@ func modelEval() *cobra.Command {
 			m.text(w)
 		})
 	})
-	modelFlags(cmd, &o)
+	o.Flags(cmd, "a named --home")
 	return cmd
 }
 
