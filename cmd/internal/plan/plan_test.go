@@ -353,7 +353,7 @@ func TestWrite(t *testing.T) {
 		"multi-krum, OUTSIDE its theorem\n", "epsilon 1.998 at delta 1e-06 by rdp: a conclusion",
 		"epsilon    1.998: an attacker who sees all that is public, knows all data but one example, and bets whether it is " +
 			"in them, is right at most 88.1 of 100 times; a coin 50 times\n",
-		"sends noise 0.0181 times as long as that can be\n", "100; epsilon is that of all together\n",
+		"noise      0.0181 times as long as a participant's contribution can be", "100; epsilon is that of all together\n",
 		"2.48 kB a gradient, 10.6 kB a round, 1.06 MB in all",
 		"1m40s for all rounds, of 1s each", "; 919 MB of blocks a day if rounds went on",
 		"\nwarning: krum: outside",

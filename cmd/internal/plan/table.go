@@ -143,8 +143,8 @@ func (in Input) verdict(p Plan, noise float64) string {
 		}
 		return text
 	}
-	text := fmt.Sprintf("worth it for members whose own model has less than %v of that gain in AUC, as their rows are few "+
-		"or alike; others gain little, or lose. spdl-lab rehearse measures it before a training, spdl model gain after",
+	text := fmt.Sprintf("worth it for members whose own model has less than %v of that gain in AUC, as their rows are "+
+		"few or alike; others gain little, or lose. spdl-lab rehearse measures it before a training, spdl model gain after",
 		t.Kept.AUC)
 	if t.Attacked != nil {
 		text += fmt.Sprintf(". Where f = %d attack, %v may be all that is kept", in.Byzantine, t.Attacked.AUC)

@@ -23,7 +23,8 @@ func (p Plan) Text(w io.Writer) {
 	}
 	row("epsilon", "%.4g: an attacker who sees all that is public, knows all data but %s, and bets whether it is in "+
 		"them, is right at most %s times; a coin 50 times", up(guaranteedEpsilon(p)), unit, hundreds(p.Bet))
-	row("noise", "each participant adds to what it sends noise %.3g times as long as that can be", p.NoiseToGradient)
+	row("noise", "%.3g times as long as a participant's contribution can be, added to each before it leaves",
+		p.NoiseToGradient)
 	row("rounds", "%d; epsilon is that of all together", p.Rounds)
 	_ = t.Flush()
 	if f := p.Accuracy.Table; f != nil {
@@ -79,8 +80,8 @@ func (p Plan) Text(w io.Writer) {
 // choicesText prints what a table's model keeps at several epsilons.
 func (p Plan) choicesText(w io.Writer, f TableForecast) {
 	fmt.Fprintf(w, "\nGuessing the typical rate %.3g has accuracy %.3f and Brier score %.3f. Of what logistic regression "+
-		"on all rows\nwithout privacy gains over it, each table of docs/TABLES.md kept at least (a harder one may keep less):\n",
-		f.Rate, f.Guess, f.Brier)
+		"on all rows\nwithout privacy gains over it, each table of docs/TABLES.md kept at least (a harder one may keep "+
+		"less):\n", f.Rate, f.Guess, f.Brier)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	attacked := func(*Gain) string { return "" }
 	if p.Byzantine > 0 {
