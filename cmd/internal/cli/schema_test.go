@@ -225,6 +225,12 @@ func TestSchemaMerge(t *testing.T) {
 		`{"name":"new","low":0,"high":1}`, 1))
 	d = merged(plain[0], two, "--without", "s,new")
 	require.Len(t, d.Schema.Columns, 2)
+	for i, empty := range []string{`{"label":"y"}`, `{"label":"y","classes":["0","1"]}`} {
+		path := write(fmt.Sprint("empty", i), `{"rows":5,"schema":`+empty+`}`)
+		_, stderr, code = spdl(t, "schema", "merge", path, path)
+		require.Equal(t, command.Failure, code)
+		require.Contains(t, stderr, "no column is left, or fewer than two classes")
+	}
 	_, stderr, code = spdl(t, "schema", "merge", plain[0], filepath.Join(dir, "absent.json"))
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "absent.json")

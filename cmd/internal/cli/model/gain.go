@@ -16,12 +16,12 @@ func modelGain() *cobra.Command {
 		Short: "Say what one gains by an exported model of a table: beside the model that one makes alone",
 		Long: `Say what one gains by an exported model of a table of two classes, beside the model
 that one makes alone. Four models are measured on the test rows of one's own file, a
-fifth by a hash, which no training has seen: the chain's (shared), with an intercept
-of one's own, with all parameters fitted (adapted), and a ridge regression without the
-chain (alone), whose strength five folds choose. Each measure has its 95 % interval,
-of 1,000 draws of the test rows, whole groups each. A model is better or worse if the
-interval of its Brier score minus that of alone has one sign, and the difference is a
-hundredth of alone's score at least.
+fifth by a hash of all its columns; with --home those that trained the model are
+counted: the chain's (shared), with an intercept of one's own, with all parameters
+fitted (adapted), and a ridge regression alone, whose strength five folds choose. Each
+measure has its 95 % interval, of 1,000 draws of the test rows, whole groups each. A
+model is better or worse if the interval of its Brier score minus that of alone has
+one sign, and the difference is a hundredth of alone's score at least.
 
 It runs at home and sends nothing. What it prints is private to the owner of the rows,
 and what one tells others of it no epsilon pays for.`,

@@ -98,6 +98,9 @@ func merge(files, without []string) (out table.Draft, err error) {
 			problems = append(problems, err.Error())
 		}
 	}
+	if len(first.Classes) < 2 || len(names) == 0 {
+		problems = append(problems, "no column is left, or fewer than two classes")
+	}
 	if len(problems) > 0 {
 		return out, fmt.Errorf("the schemas contradict each other: %s: write these alike in the members' files and draft "+
 			"again, or leave columns out by --without", strings.Join(problems, "; "))
