@@ -194,7 +194,7 @@ func TestSchemaMerge(t *testing.T) {
 	require.Equal(t, []string{"b", "a", "c"}, ward.Values)
 	require.InDeltaSlice(t, []float64{1. / 3, 1.3 / 3, 0.7 / 3}, ward.Shares, 1e-3)
 	require.True(t, ward.Others)
-	require.Equal(t, []any{0., 3., 1.}, []any{s.Low, s.High, *s.Typical}, "the categories 0 and 1")
+	require.Equal(t, []any{0., 3., 1., 1.}, []any{s.Low, s.High, *s.Typical, s.Missing.Fill}, "the categories 0 and 1")
 	require.Equal(t, []any{0.3, 0}, []any{d.Schema.Rate, d.Rows}, "0.6 of the other class is 0.4")
 	require.Contains(t, strings.Join(d.Notes, "\n"), "are medians")
 

@@ -163,11 +163,12 @@ func (m members) column(name string) (out params.Column, err error) {
 	for i, share := range out.Shares {
 		out.Shares[i] = math.Floor(share*steps+1e-6) / steps
 	}
-	nan := math.NaN()
-	if x := m.combine(func(i int) float64 { return *cmp.Or(all[i].Typical, &nan) }, nan); x == x {
-		out.Typical = &x
+	nan, middle := math.NaN(), out.Low+(out.High-out.Low)/2
+	typical := m.combine(func(i int) float64 { return *cmp.Or(all[i].Typical, &nan) }, nan)
+	if typical == typical {
+		out.Typical, middle = &typical, typical
 	}
-	missing.Fill = m.combine(func(i int) float64 { return cmp.Or(all[i].Missing, &params.Missing{Fill: nan}).Fill }, 0)
+	missing.Fill = m.combine(func(i int) float64 { return cmp.Or(all[i].Missing, &params.Missing{Fill: nan}).Fill }, middle)
 	if missing.Indicator {
 		missing.Share = m.combine(func(i int) float64 { return cmp.Or(all[i].Missing, &params.Missing{}).Share }, 0)
 	}
@@ -205,6 +206,9 @@ func asNumbers(c *params.Column) bool {
 			return false
 		}
 		out.Low, out.High = min(out.Low, x), max(out.High, x)
+	}
+	if c.Others { // a text that is missing is none of the categories
+		out.Missing = &params.Missing{Fill: math.NaN()}
 	}
 	if len(c.Values) > 0 {
 		*c = out
