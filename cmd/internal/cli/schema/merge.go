@@ -163,12 +163,12 @@ func (m members) column(name string) (out params.Column, err error) {
 	for i, share := range out.Shares {
 		out.Shares[i] = math.Floor(share*steps+1e-6) / steps
 	}
-	nan, middle := math.NaN(), out.Low+(out.High-out.Low)/2
+	nan, fill := math.NaN(), out.Low+(out.High-out.Low)/2 // the fill where no member says one
 	typical := m.combine(func(i int) float64 { return *cmp.Or(all[i].Typical, &nan) }, nan)
-	if typical == typical {
-		out.Typical, middle = &typical, typical
+	if !math.IsNaN(typical) {
+		out.Typical, fill = &typical, typical
 	}
-	missing.Fill = m.combine(func(i int) float64 { return cmp.Or(all[i].Missing, &params.Missing{Fill: nan}).Fill }, middle)
+	missing.Fill = m.combine(func(i int) float64 { return cmp.Or(all[i].Missing, &params.Missing{Fill: nan}).Fill }, fill)
 	if missing.Indicator {
 		missing.Share = m.combine(func(i int) float64 { return cmp.Or(all[i].Missing, &params.Missing{}).Share }, 0)
 	}
