@@ -134,8 +134,8 @@ func (g Report) Text(w io.Writer) {
 }
 
 // Warning says that test rows of a file trained a model, or may have. own is the file on which the owner's home trains,
-// "" where it is not known. It is "" if all are test rows of own. Rows are compared by what the model reads of them,
-// whatever the order of the columns, or their number, which deals a file's rows out anew.
+// "" where it is not known. It is "" if all are test rows of own. Rows are compared by what the model reads of them:
+// a column more in a file moves its rows to other sides.
 func Warning(path, own string, m params.Model) (string, error) {
 	if own == "" {
 		return "rows of this file may have trained the model, and the measures may be too good: name the home by --home, " +
