@@ -77,7 +77,8 @@ func TestJudge(t *testing.T) {
 	got = evaluate.Judge(never, m)
 	require.Equal(t, []any{"y=alive", 0.9, 10, 0.9}, []any{got.Class, got.Recall, got.Examples, got.Majority})
 	require.Equal(t, []string{"the mean probability of y=de\\nad is 0.040 and its rate 0.100, 3.0 standard errors apart " +
-		"(want 3 at most): do not take the probabilities as they are, spdl model adapt fits them"}, got.Warnings)
+		"(want 3 at most): do not take the probabilities as they are: spdl model adapt fits them to one's own " +
+		"rows"}, got.Warnings)
 	// of three classes the second has no example
 	got = evaluate.Judge(model.Eval{Examples: 30, Guesses: []int{18, 0, 2, 0, 0, 0, 5, 0, 5}}, params.Model{Classes: 3})
 	require.Equal(t, "guessing class 0 gives 0.6667; the least recall is that of class 2, 0.5000 of 10", got.String())

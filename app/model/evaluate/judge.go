@@ -59,8 +59,8 @@ func Judge(e model.Eval, m params.Model) *Measures {
 	if q := e.Quality; q != nil {
 		if off := math.Abs(q.Mean - q.Rate); q.Error > 0 && off > farMean*q.Error {
 			out.Warnings = append(out.Warnings, fmt.Sprintf("the mean probability of %s is %.3f and its rate %.3f, %.1f "+
-				"standard errors apart (want %d at most): do not take the probabilities as they are, spdl model adapt fits them",
-				out.Positive, q.Mean, q.Rate, off/q.Error, farMean))
+				"standard errors apart (want %d at most): do not take the probabilities as they are: spdl model adapt fits them "+
+				"to one's own rows", out.Positive, q.Mean, q.Rate, off/q.Error, farMean))
 		}
 	}
 	return &out

@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -44,53 +45,50 @@ type Drafted struct {
 	Name    string  `json:"name"`
 	Kind    string  `json:"kind"`
 	Missing float64 `json:"missing"`          // share of the rows
+	Covered float64 `json:"covered"`          // share of the rows whose value the schema holds as it is
 	Public  string  `json:"public,omitempty"` // what of it becomes public, besides its name
 	Note    string  `json:"note,omitempty"`
 }
 
-// DraftSchema drafts a schema from a file of any size, which is read once. Columns in without become no
-// inputs. The error has all that is wrong with the labels and the groups.
-func DraftSchema(path, label, group string, without ...string) (d Draft, err error) {
-	f, err := stream(path)
+// DraftSchema drafts one schema from all rows of files of any size, each of which is read once. Columns in without
+// become no inputs. The error has all that is wrong with the files, and with the labels and the groups.
+func DraftSchema(paths []string, label, group string, without ...string) (d Draft, err error) {
+	d.Schema = params.Table{Label: label, Group: group}
+	var all []*profile
+	for _, path := range paths {
+		rows, units, wrong := addFile(&all, path, label, group)
+		d.Rows, d.Units, err = d.Rows+rows, d.Units+units, errors.Join(err, wrong)
+	}
 	if err != nil {
 		return d, err
 	}
-	defer f.close()
-	at, err := f.column(label)
-	if err != nil {
-		return d, err
-	}
+	of := func(name string) int { return slices.IndexFunc(all, func(p *profile) bool { return p.name == name }) }
+	names := strings.Join(all[of(label)].files, " and ")
 	for _, name := range without {
-		if _, err := f.column(name); err != nil {
-			return d, err
+		if of(name) < 0 {
+			return d, fmt.Errorf("%w: no column %q in %s", ErrTable, name, names)
 		}
 	}
-	all, units, err := f.profiles(label, group)
-	if err = cmp.Or(err, f.fault()); err != nil {
-		return d, err
-	}
-	d.Rows, d.Units = f.rows, units
-	d.Schema = params.Table{Label: label, Group: group}
-	if err := d.addLabel(f, all[at]); err != nil {
+	if err = d.addLabel(names, all[of(label)]); err != nil {
 		return d, err
 	}
 	for _, p := range all {
 		if p.name != label {
-			d.add(p, slices.Contains(without, p.name))
+			d.add(p, len(paths), slices.Contains(without, p.name))
 		}
 	}
 	if len(d.Schema.Columns) == 0 {
-		return d, fmt.Errorf("%w: no column of %s can be an input: %s", ErrTable, f.name, d.reasons())
+		return d, fmt.Errorf("%w: no column of %s can be an input: %s", ErrTable, names, d.reasons())
 	}
 	return d, nil
 }
 
 // add adds a column that is not the label's.
-func (d *Draft) add(p *profile, without bool) {
-	drafted, column := p.draft(d.Rows)
+func (d *Draft) add(p *profile, files int, without bool) {
+	drafted, column := p.draft(d.Rows, files)
 	switch group := d.Schema.Group; {
 	case p.name == group:
-		drafted = Drafted{Name: group, Kind: KindGroup,
+		drafted = Drafted{Name: group, Kind: KindGroup, Covered: 1,
 			Note: fmt.Sprintf("%d groups: epsilon protects all rows of one", d.Units)}
 	case without:
 		drafted.Kind, drafted.Public, drafted.Note = KindLeftOut, "", "as asked"
@@ -119,43 +117,42 @@ func (d Draft) reasons() string {
 
 // addLabel sets the classes and their rate. The rarer of two classes is the second, the positive one, if
 // they differ much.
-func (d *Draft) addLabel(f *file, p *profile) error {
+func (d *Draft) addLabel(of string, p *profile) error {
 	classes := slices.Sorted(maps.Keys(p.texts))
 	switch {
-	case p.missing > 0:
-		return fmt.Errorf("%w: %d of %d rows of %s have no label in column %q: leave these rows out", ErrTable, p.missing,
-			f.rows, f.name, p.name)
 	case p.many:
 		return fmt.Errorf("%w: column %q of %s has more than %d different labels: is it a number? Make classes of it, "+
-			"as low and high", ErrTable, p.name, f.name, maxTexts)
+			"as low and high", ErrTable, p.name, of, maxTexts)
 	case len(classes) < 2:
-		return fmt.Errorf("%w: %s has the labels %q in column %q, want at least two different ones", ErrTable, f.name,
+		return fmt.Errorf("%w: %s has the labels %q in column %q, want at least two different ones", ErrTable, of,
 			classes, p.name)
 	}
 	for _, class := range classes {
 		if err := params.CheckName("label", class); err != nil {
-			return fmt.Errorf("%w: %s, column %q: %w", ErrTable, f.name, p.name, err)
+			return fmt.Errorf("%w: %s, column %q: %w, as ue for ü", ErrTable, of, p.name, err)
 		}
 	}
-	d.Notes = append(d.Notes, doubts(classes, p.texts)...)
+	d.Notes = append(d.Notes, Doubts(classes, p.texts)...)
 	public := strings.Join(classes, ", ")
 	if len(classes) == 2 {
-		if float64(p.texts[classes[0]])/float64(f.rows) < 0.5-coarse {
+		if float64(p.texts[classes[0]])/float64(d.Rows) < 0.5-coarse {
 			slices.Reverse(classes)
 		}
-		d.Schema.Rate = roundRate(float64(p.texts[classes[1]]) / float64(f.rows))
+		d.Schema.Rate = roundRate(float64(p.texts[classes[1]]) / float64(d.Rows))
 		public = fmt.Sprintf("%s; rate of %s %g", strings.Join(classes, ", "), classes[1], d.Schema.Rate)
 	}
 	d.Schema.Classes = classes
-	d.Columns = append(d.Columns, Drafted{Name: p.name, Kind: KindLabel, Public: public})
+	d.Columns = append(d.Columns, Drafted{Name: p.name, Kind: KindLabel, Covered: 1, Public: public})
 	return nil
 }
 
 // draft returns what becomes of a column, and its description, nil if it is left out.
-func (p *profile) draft(rows int) (d Drafted, c *params.Column) {
+func (p *profile) draft(rows, files int) (d Drafted, c *params.Column) {
 	present := rows - p.missing
 	d = Drafted{Name: p.name, Kind: KindLeftOut, Missing: float64(p.missing) / float64(max(1, rows))}
 	switch d.Note = p.unfit(present, d.Missing); {
+	case len(p.files) < files:
+		d.Note = "no column of all files, but of " + strings.Join(p.files, ", ")
 	case d.Note != "":
 	case p.numbers == present && len(p.texts) != 2:
 		d.Kind, c = KindNumber, p.number(&d)
@@ -166,7 +163,7 @@ func (p *profile) draft(rows int) (d Drafted, c *params.Column) {
 			d.Kind = KindCategory
 		}
 	case 2*p.numbers >= present:
-		d.Note = fmt.Sprintf("%d rows have no number, the first in line %d: correct them", present-p.numbers, p.firstBad)
+		d.Note = fmt.Sprintf("%d rows have no number, the first in %s: correct them", present-p.numbers, p.firstBad)
 	default:
 		d.Note = fmt.Sprintf("an id or free text: more than %d different texts", maxCategories)
 	}
@@ -184,6 +181,8 @@ func (p *profile) unfit(present int, missing float64) string {
 		return fmt.Sprintf("missing in %.0f %% of the rows", 100*missing)
 	case len(p.texts) == 1 || numbers && p.low == p.high:
 		return "the same in every row that has it: it tells nothing"
+	case p.numeric != "" && p.worded != "":
+		return fmt.Sprintf("numbers in %s and texts in %s: write one as the other", p.numeric, p.worded)
 	case p.dates == present:
 		return "dates: make numbers of them, as years or days since an event"
 	case numbers && p.counting && p.numbers > maxTexts:
@@ -206,9 +205,10 @@ func (p *profile) number(d *Drafted) *params.Column {
 	}
 	low, high := max(p.low, p.mean-far), min(p.high, p.mean+far)
 	step := gridStep((high - low) / 10)
-	c := &params.Column{Name: p.name, Low: onGrid(math.Floor(low/step), step), High: onGrid(math.Ceil(high/step), step)}
+	low, high = decimal(math.Floor(low/step)*step), decimal(math.Ceil(high/step)*step)
+	c := &params.Column{Name: p.name, Low: low, High: high}
 	width := c.High - c.Low
-	typical := onGrid(math.Round((p.mean-c.Low)/(coarse*width)), coarse*width) + c.Low
+	typical := math.Round((p.mean-c.Low)/(coarse*width))*(coarse*width) + c.Low
 	typical = min(max(decimal(typical), c.Low), c.High)
 	d.Public = fmt.Sprintf("%g to %g, typical %g", c.Low, c.High, typical)
 	if c.Typical = &typical; p.missing > 0 {
@@ -234,10 +234,14 @@ func (p *profile) number(d *Drafted) *params.Column {
 func (p *profile) category(d *Drafted, rows int) *params.Column {
 	c := &params.Column{Name: p.name, Others: true}
 	var public []string
-	total, rare := 0., 0
+	total, rare, foreign := 0., 0, 0
 	for _, text := range slices.Sorted(maps.Keys(p.texts)) {
-		if p.texts[text] < leastRows || params.CheckName("value", text) != nil {
+		switch {
+		case p.texts[text] < leastRows:
 			rare++
+			continue
+		case params.CheckName("value", text) != nil:
+			foreign++
 			continue
 		}
 		share := roundShare(float64(p.texts[text]) / float64(rows))
@@ -248,11 +252,14 @@ func (p *profile) category(d *Drafted, rows int) *params.Column {
 		i := slices.Index(c.Shares, slices.Max(c.Shares))
 		c.Shares[i] = decimal(c.Shares[i] - coarse)
 	}
-	if rare > 0 {
-		d.Note = fmt.Sprintf("%d texts are no values: not %d rows have them, or they are no printable ASCII", rare,
-			leastRows)
+	var notes []string
+	if foreign > 0 {
+		notes = append(notes, fmt.Sprintf("%d texts are no values, as they are no printable ASCII: write ü as ue", foreign))
 	}
-	if len(c.Values) < 2 {
+	if rare > 0 {
+		notes = append(notes, fmt.Sprintf("%d texts that fewer than %d rows have are no values", rare, leastRows))
+	}
+	if d.Note = strings.Join(notes, "; "); len(c.Values) < 2 {
 		d.Note = cmp.Or(d.Note, "it tells nothing")
 		return nil
 	}
@@ -273,9 +280,6 @@ func gridStep(x float64) float64 {
 	}
 	return decimal(10 * power)
 }
-
-// onGrid returns a number of steps in few digits.
-func onGrid(steps, step float64) float64 { return decimal(steps * step) }
 
 // decimal returns x with twelve digits: without the last digits of a binary sum or product.
 func decimal(x float64) float64 {

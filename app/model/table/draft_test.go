@@ -2,10 +2,12 @@ package table_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +49,7 @@ func visits(rows int, sep, point string) string {
 func TestDraft(t *testing.T) {
 	for _, c := range [][3]string{{",", ".", ""}, {";", ",", "\xef\xbb\xbf"}, {"\t", ".", ""}, {"|", ",", ""}} {
 		path := file(t, c[2]+visits(600, c[0], c[1]))
-		d, err := table.DraftSchema(path, "outcome", "")
+		d, err := table.DraftSchema([]string{path}, "outcome", "")
 		require.NoError(t, err)
 		require.Equal(t, 600, d.Rows)
 		typical := 55.
@@ -72,14 +74,14 @@ func TestDraft(t *testing.T) {
 			"years or days since an event", "remark": "an id or free text: more than 32 different texts",
 			"patient_id": "an id, by its name", "rare": "missing in 98 % of the rows",
 			"ward":  "the same in every row that has it: it tells nothing",
-			"mixed": "200 rows have no number, the first in line 2: correct them"}, why)
+			"mixed": "200 rows have no number, the first in line 2 of patients.csv: correct them"}, why)
 		require.Contains(t, strings.Join(d.Notes, "\n"), `"patient_id" repeats: with --group "patient_id"`)
 		require.Equal(t, c[1] == ",", strings.Contains(strings.Join(d.Notes, "\n"), "commas in numbers"))
 		units, err := table.Units(path, d.Schema)
 		require.NoError(t, err)
 		require.Equal(t, 600, units)
 	}
-	d, err := table.DraftSchema(file(t, visits(600, ",", ".")), "outcome", "patient_id", "age")
+	d, err := table.DraftSchema([]string{file(t, visits(600, ",", "."))}, "outcome", "patient_id", "age")
 	require.NoError(t, err)
 	require.Equal(t, 200, d.Units)
 	require.Equal(t, "patient_id", d.Schema.Group)
@@ -113,7 +115,7 @@ func TestBoundsRoundOutward(t *testing.T) {
 			text += fmt.Sprintf("%v,%d\n", x, i%2)
 		}
 		path := file(t, text)
-		d, err := table.DraftSchema(path, "y", "")
+		d, err := table.DraftSchema([]string{path}, "y", "")
 		require.NoError(t, err)
 		c := d.Schema.Columns[0]
 		require.LessOrEqual(t, c.Low, low)
@@ -129,7 +131,7 @@ func TestBoundsRoundOutward(t *testing.T) {
 	for i := range 400 {
 		text += fmt.Sprintf("%d,%d\n", i%97, i%2)
 	}
-	d, err := table.DraftSchema(file(t, text), "y", "")
+	d, err := table.DraftSchema([]string{file(t, text)}, "y", "")
 	require.NoError(t, err)
 	require.Less(t, d.Schema.Columns[0].High, 500000., "one row far away does not set the bound")
 	require.Contains(t, d.Columns[1].Note, "some values are beyond the bounds")
@@ -147,7 +149,7 @@ func TestDraftOfRareTexts(t *testing.T) {
 		}
 		text += fmt.Sprintf("%s,%s,%d,%s\n", ward, born, i%7, map[bool]string{true: "no", false: "yes"}[i%10 == 0])
 	}
-	d, err := table.DraftSchema(file(t, text), "ill", "")
+	d, err := table.DraftSchema([]string{file(t, text)}, "ill", "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"yes", "no"}, d.Schema.Classes)
 	require.Equal(t, 0.1, d.Schema.Rate)
@@ -164,7 +166,7 @@ func TestDraftFails(t *testing.T) {
 		many += fmt.Sprintf("%d,%d\n", i%9, i)
 	}
 	for text, want := range map[string]string{
-		"x,y\n1,a\n2,\n3,NA\n": "2 of 3 rows of patients.csv have no label in column \"y\": leave these rows out",
+		"x,y\n1,a\n2,\n3,NA\n": "patients.csv 2 of 3 rows have no label in column \"y\": leave these rows out",
 		many:                   "more than 64 different labels: is it a number?",
 		"x,y\n1,a\n2,a\n":      "want at least two different ones",
 		"x,y\n1,a\n1,b\n":      `no column of patients.csv can be an input: "x": the same in every row`,
@@ -172,11 +174,11 @@ func TestDraftFails(t *testing.T) {
 		"x,z\n1,a\n":           `has no column "y", it has ["x" "z"]`,
 		"x,y\n1,a,3\n":         "line 2 has 3 values, the header has 2 columns: the first line names every column",
 	} {
-		_, err := table.DraftSchema(file(t, text), "y", "")
+		_, err := table.DraftSchema([]string{file(t, text)}, "y", "")
 		require.ErrorIs(t, err, table.ErrTable)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := table.DraftSchema(file(t, "p,x,y\na,1,a\n,2,b\nb,3,a\n"), "y", "p")
+	_, err := table.DraftSchema([]string{file(t, "p,x,y\na,1,a\n,2,b\nb,3,a\n")}, "y", "p")
 	require.ErrorContains(t, err, `line 3, column "p": the value is missing`)
 }
 
@@ -279,7 +281,7 @@ func TestJoin(t *testing.T) {
 func TestSplit(t *testing.T) {
 	text := visits(600, ";", ",")
 	path, folder := file(t, text), t.TempDir()
-	d, err := table.DraftSchema(path, "outcome", "", "smoker")
+	d, err := table.DraftSchema([]string{path}, "outcome", "", "smoker")
 	require.NoError(t, err)
 	whole, err := table.Load(path, d.Schema)
 	require.NoError(t, err)
@@ -326,7 +328,7 @@ func TestDraftQuotedCommas(t *testing.T) {
 		for i := range rows {
 			text += fmt.Sprintf("\"%d,%d\",%d,%d\n", 18+i%7, i, i%9, i%2)
 		}
-		d, err := table.DraftSchema(file(t, text), "y", "")
+		d, err := table.DraftSchema([]string{file(t, text)}, "y", "")
 		require.NoError(t, err)
 		require.Len(t, d.Schema.Columns, 1)
 		require.Contains(t, fmt.Sprint(d.Columns), "commas within numbers, as 1,5 or 1,500")
@@ -340,7 +342,7 @@ func FuzzDraft(f *testing.F) {
 	f.Add([]byte("x|k|y\n1e308|p|a\n-1e308|p|b\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := file(t, string(text))
-		d, err := table.DraftSchema(path, "y", "")
+		d, err := table.DraftSchema([]string{path}, "y", "")
 		if err != nil {
 			return
 		}
@@ -362,9 +364,82 @@ func TestDraftTwoValues(t *testing.T) {
 	for i := range 40 {
 		text += fmt.Sprintf("%d,%d,%g,%d\n", i%2, 1+i%2, float64(i)/39, i%4/3)
 	}
-	d, err := table.DraftSchema(file(t, text), "y", "")
+	d, err := table.DraftSchema([]string{file(t, text)}, "y", "")
 	require.NoError(t, err)
 	columns := d.Schema.Columns
 	require.Equal(t, [][]string{{"0", "1"}, {"1", "2"}}, [][]string{columns[0].Values, columns[1].Values})
 	require.Empty(t, d.Schema.Columns[2].Values)
+}
+
+// files writes files with names of their own.
+func files(t *testing.T, texts map[string]string) (paths []string) {
+	dir := t.TempDir()
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		paths = append(paths, filepath.Join(dir, name))
+		require.NoError(t, os.WriteFile(paths[len(paths)-1], []byte(texts[name]), 0o600))
+	}
+	return paths
+}
+
+// TestDraftOfFiles: the draft of several files, in any order of columns and separators, is that of one file with all
+// rows, but for what the files count themselves.
+func TestDraftOfFiles(t *testing.T) {
+	lines := strings.SplitAfter(strings.TrimSuffix(visits(600, ",", "."), "\n"), "\n")
+	whole, err := table.DraftSchema(files(t, map[string]string{"all.csv": strings.Join(lines, "")}), "outcome", "")
+	require.NoError(t, err)
+	rest := strings.ReplaceAll(lines[0]+strings.Join(lines[201:], ""), ",", ";")
+	d, err := table.DraftSchema(files(t, map[string]string{"a.csv": strings.Join(lines[:201], ""),
+		"b.csv": strings.ReplaceAll(rest, ".", ",")}), "outcome", "")
+	require.NoError(t, err)
+	require.Equal(t, whole.Schema, d.Schema)
+	require.Equal(t, []int{600, 600}, []int{d.Rows, d.Units})
+
+	// Row numbers begin again in each file, 3.0 is 3, and a column that is not of all files is left out.
+	d, err = table.DraftSchema(files(t, map[string]string{
+		"a.csv": "n,x,k,only,s,y\n" + repeat(70, func(i int) string {
+			return fmt.Sprintf("%d,%d,%d,1,%d,%d", i, i%9, i%2, i%3, i%2)
+		}),
+		"b.csv": "y,s,k,x,n\n" + repeat(70, func(i int) string {
+			return fmt.Sprintf("%d,m,%d.0,%d.0,%d", i%2, i%2, i%9, i)
+		})}), "y", "")
+	require.NoError(t, err)
+	require.Equal(t, []string{"x", "k"}, names(d.Schema))
+	require.Equal(t, []string{"0", "1"}, d.Schema.Columns[1].Values)
+	notes := map[string]string{}
+	for _, c := range d.Columns {
+		notes[c.Name] = c.Note
+	}
+	require.Equal(t, "it counts the rows", notes["n"])
+	require.Equal(t, "no column of all files, but of a.csv", notes["only"])
+	require.Equal(t, "numbers in a.csv and texts in b.csv: write one as the other", notes["s"])
+
+	_, err = table.DraftSchema(files(t, map[string]string{"a.csv": "x,y\n1,a\n2,\n", "b.csv": "x,z\n1,a\n",
+		"c.csv": "x,y\n1\n"}), "y", "")
+	for _, want := range []string{"a.csv 1 of 2 rows have no label in column \"y\"", "b.csv has no column \"y\"",
+		"c.csv line 2 has 1 values"} {
+		require.ErrorContains(t, err, want)
+	}
+	_, err = table.DraftSchema(files(t, map[string]string{"a.csv": "x,y\n1,a\n2,b\n", "b.csv": "x,y\n1,a\n"}), "y", "",
+		"w")
+	require.ErrorContains(t, err, `no column "w" in a.csv and b.csv`)
+}
+
+func repeat(rows int, line func(int) string) (text string) {
+	for i := range rows {
+		text += line(i) + "\n"
+	}
+	return text
+}
+
+// TestDraftOfForeignTexts: texts that are no ASCII and texts that few rows have are counted apart.
+func TestDraftOfForeignTexts(t *testing.T) {
+	wards := []string{"Bonn", "Köln", "K\xf6ln", "Ulm"} // the third in Latin-1
+	path := file(t, "ward,y\nJena,0\n"+repeat(80, func(i int) string {
+		return fmt.Sprintf("%s,%d", wards[i%4], i%3/2)
+	}))
+	d, err := table.DraftSchema([]string{path}, "y", "")
+	require.NoError(t, err)
+	require.Equal(t, []string{"Bonn", "Ulm"}, d.Schema.Columns[0].Values)
+	require.Equal(t, "2 texts are no values, as they are no printable ASCII: write ü as ue; 1 texts that fewer than 5 "+
+		"rows have are no values", d.Columns[1].Note)
 }

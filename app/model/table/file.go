@@ -65,7 +65,7 @@ func stream(path string) (*file, error) {
 		return nil, err
 	}
 	in := bufio.NewReaderSize(f.file, 1<<16)
-	if mark := []byte("\xef\xbb\xbf"); startsWith(in, mark) { // spreadsheets write a byte order mark
+	if mark, _ := in.Peek(3); string(mark) == "\xef\xbb\xbf" { // spreadsheets write a byte order mark
 		_, _ = in.Discard(len(mark))
 	}
 	f.csv = csv.NewReader(in)
@@ -77,11 +77,6 @@ func stream(path string) (*file, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-func startsWith(in *bufio.Reader, mark []byte) bool {
-	head, _ := in.Peek(len(mark))
-	return bytes.Equal(head, mark)
 }
 
 // separator returns the mark that stands most often in the first line, outside of quotes. A comma wins a tie.

@@ -1,8 +1,12 @@
 package table
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,48 +18,70 @@ const maxTexts = 64
 // profile is what one pass over a file finds in a column.
 type profile struct {
 	name                     string
+	label                    bool
 	missing, numbers, dates  int // rows
 	quoted                   int // rows with a number that has a comma, in a file with commas between the values
 	low, high, mean, squares float64
-	whole, counting          bool // the numbers are whole; each is one more than the one before
-	firstBad                 int  // the line of the first text that is neither missing nor a number, 0 without one
+	whole, counting          bool   // the numbers are whole; each is one more than the one before
+	firstBad                 string // where the first text is that is neither missing nor a number
 	texts                    map[string]int
 	many                     bool // there are more than maxTexts different texts
 	last                     float64
+	begun                    bool // the current file has a number
 	lastText                 string
 	repeats                  bool // a row has the text of the row before
 	commas                   bool // a number has a comma for its point
+	files                    []string
+	numeric, worded          string // a file whose texts are all numbers, and one that has none
 }
 
-// profiles reads a whole file, a row at a time.
-func (f *file) profiles(label, group string) (all []*profile, units int, err error) {
-	for _, name := range f.header {
-		all = append(all, &profile{name: name, low: math.Inf(1), high: math.Inf(-1), whole: true, counting: true,
-			texts: map[string]int{}})
-	}
-	n, err := f.groupNumbers(group)
+// addFile reads a whole file, a row at a time, into the profiles of all files, and returns its rows and units.
+func addFile(all *[]*profile, path, label, group string) (rows, units int, err error) {
+	f, err := stream(path)
 	if err != nil {
-		return nil, 0, err
+		return 0, 0, err
 	}
-	for {
-		more, err := f.readRow()
-		if err != nil || !more {
-			return all, n.units(f), err
+	defer f.close()
+	n, err := f.groupNumbers(group)
+	_, wrong := f.column(label)
+	if err = errors.Join(err, wrong); err != nil {
+		return 0, 0, err
+	}
+	columns, before := make([]*profile, len(f.header)), make([]profile, len(f.header))
+	for i, name := range f.header {
+		at := slices.IndexFunc(*all, func(p *profile) bool { return p.name == name })
+		if at < 0 {
+			at = len(*all)
+			*all = append(*all, &profile{name: name, low: math.Inf(1), high: math.Inf(-1), whole: true, counting: true,
+				texts: map[string]int{}})
+		}
+		p := (*all)[at]
+		p.begun, p.label, p.files = false, name == label, append(p.files, f.name)
+		columns[i], before[i] = p, *p
+	}
+	for more := true; more; {
+		if more, err = f.readRow(); err != nil || !more {
+			break
 		}
 		n.numberOf(f)
-		for i, p := range all {
-			switch p.name {
-			case group:
-			case label:
-				if isMissing(strings.TrimSpace(f.row[i])) {
-					p.missing++
-				}
-				p.count(f.row[i])
-			default:
+		for i, p := range columns {
+			if p.name != group {
 				p.add(f, i)
 			}
 		}
 	}
+	for i, p := range columns {
+		switch missing, numbers := p.missing-before[i].missing, p.numbers-before[i].numbers; {
+		case p.name == label && missing > 0:
+			f.note(i, &fault{text: fmt.Sprintf("%d of %d rows have no label in column %q: leave these rows out", missing, f.rows,
+				label)})
+		case numbers > 0 && missing+numbers == f.rows:
+			p.numeric = f.name
+		case numbers == 0 && missing < f.rows:
+			p.worded = f.name
+		}
+	}
+	return f.rows, n.units(f), cmp.Or(err, f.fault())
 }
 
 // add adds the current row's value.
@@ -67,8 +93,9 @@ func (p *profile) add(f *file, at int) {
 	}
 	x, ok := f.parse(text)
 	if !ok {
-		if p.firstBad == 0 {
-			p.firstBad, _ = f.csv.FieldPos(at)
+		if p.firstBad == "" {
+			line, _ := f.csv.FieldPos(at)
+			p.firstBad = fmt.Sprintf("line %d of %s", line, f.name)
 		}
 		p.counting = false
 		if isDate(text) {
@@ -77,21 +104,23 @@ func (p *profile) add(f *file, at int) {
 			p.quoted++
 		}
 	} else {
+		if !p.label { // pandas writes 3.0 for 3 where another row has none
+			text = strings.TrimSuffix(text, ".0")
+		}
 		p.numbers++
 		p.low, p.high = min(p.low, x), max(p.high, x)
 		off := x - p.mean
 		p.mean += off / float64(p.numbers)
 		p.squares += off * (x - p.mean)
 		p.whole = p.whole && x == math.Trunc(x)
-		p.counting = p.counting && (p.numbers == 1 || x == p.last+1)
-		p.last, p.commas = x, p.commas || strings.Contains(text, ",")
+		p.counting = p.counting && (!p.begun || x == p.last+1)
+		p.begun, p.last, p.commas = true, x, p.commas || strings.Contains(text, ",")
 	}
 	p.count(text)
 }
 
 // count counts a text.
 func (p *profile) count(text string) {
-	text = strings.TrimSpace(text)
 	p.repeats = p.repeats || text == p.lastText
 	if p.lastText = text; p.many {
 		return
@@ -121,5 +150,5 @@ func isDate(text string) bool {
 }
 
 // idName matches the names of columns that tell rows or people apart.
-var idName = regexp.MustCompile(`(?i)^(id|nr|no|uuid|mrn|index|rownames|column \d+)$|[_ .-](id|nr|no|uuid|key)$|` +
+var idName = regexp.MustCompile(`(?i)^(p?id|nr|no|uuid|mrn|index|rownames|column \d+)$|[_ .-](id|nr|no|uuid|key)$|` +
 	`^(patient|subject)[_ .-]?(no|nr|num|number|id)?$|(?-i)[a-z]I[Dd]$`)

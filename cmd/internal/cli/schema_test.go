@@ -71,8 +71,9 @@ func TestSchemaDraftAndCheck(t *testing.T) {
 	stdout, stderr, code := spdl(t, "schema", "draft", file, "--label", "outcome", "--out", drafted)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "BECOMES PUBLIC: LOOK AT THESE")
-	require.Regexp(t, `id +left out +0 % +an id, by its name`, stdout)
-	require.Regexp(t, `hospital +category .*east 0.3, north 0.35, south 0.35`, stdout)
+	require.Regexp(t, `id +left out +0 % +0 % +an id, by its name`, stdout)
+	require.Regexp(t, `hospital +category +0 % +100 % +east 0.3, north 0.35, south 0.35`, stdout)
+	require.Regexp(t, `crp +number +10 % +8[0-9.]+ % +some values are beyond the bounds`, stdout)
 	content, err := os.ReadFile(drafted)
 	require.NoError(t, err)
 	piped, stderr, code := spdl(t, "schema", "draft", file, "--label", "outcome")
@@ -84,6 +85,13 @@ func TestSchemaDraftAndCheck(t *testing.T) {
 	var d table.Draft
 	require.NoError(t, json.Unmarshal([]byte(stdout), &d))
 	require.Equal(t, 300, d.Rows)
+	second := filepath.Join(dir, "second.csv")
+	require.NoError(t, os.WriteFile(second, []byte("age;smoker;outcome\n30;no;alive\n40;yes;ALIVE\n50;no;alive\n"), 0o600))
+	stdout, stderr, code = spdl(t, "schema", "draft", file, second, "--label", "outcome", "-o", "json")
+	require.Zero(t, code, stderr)
+	require.NoError(t, json.Unmarshal([]byte(stdout), &d))
+	require.Equal(t, []any{303, 1.}, []any{d.Rows, d.Columns[3].Covered}, "of age")
+	require.Contains(t, d.Notes, second+` has no row with the label "dead": do all files write labels alike?`)
 	_, stderr, code = spdl(t, "schema", "draft", file, "--label", "outcome", "--out", drafted)
 	require.Equal(t, command.Failure, code, "a schema is not overwritten: %s", stderr)
 
@@ -143,9 +151,90 @@ func TestUnknownTexts(t *testing.T) {
 	}
 	stdout, stderr, code := spdl(t, "schema", "check", ours, theirs)
 	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "`spdl schema merge` makes one of theirs")
 	require.Contains(t, stdout, `"values":["2","<=20"]`)
 	require.Contains(t, stderr, "2 differences between schemas, want none: members agree on one file")
 	require.NotContains(t, stderr, "faults")
+}
+
+// TestSchemaMerge: of schemas one is made with the categories of all and the widest bounds; what is typical is the
+// median, or by rows the mean where all say their rows. All contradictions are in one error, and --without is a remedy.
+func TestSchemaMerge(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	schemas := []string{
+		`{"label":"y","classes":["0","1"],"rate":0.2,"columns":[{"name":"age","low":20,"high":80,"typical":40},
+		 {"name":"ward","values":["b","a"],"others":true,"shares":[0.5,0.5]},
+		 {"name":"s","values":["0","1"],"shares":[0.5,0.5]}]}`,
+		`{"label":"y","classes":["1","0"],"rate":0.6,"columns":[{"name":"s","values":["0","1"],"others":true},
+		 {"name":"age","low":30,"high":95,"typical":70,"missing":{"fill":60,"indicator":true,"share":0.2}},
+		 {"name":"ward","values":["a","c"],"shares":[0.3,0.7]}]}`,
+		`{"label":"y","classes":["0","1"],"rate":0.3,"columns":[{"name":"age","low":25,"high":90,"typical":44},
+		 {"name":"ward","values":["a","b"]},{"name":"s","low":0,"high":3,"typical":1}]}`,
+	}
+	var plain, drafts []string
+	for i, text := range schemas {
+		plain = append(plain, write(fmt.Sprintf("p%d.json", i), text))
+		drafts = append(drafts, write(fmt.Sprintf("d%d.json", i), fmt.Sprintf(`{"rows":%d,"schema":%s}`,
+			[]int{100, 100, 200}[i], text)))
+	}
+	merged := func(args ...string) (d table.Draft) {
+		stdout, stderr, code := spdl(t, append([]string{"schema", "merge", "-o", "json"}, args...)...)
+		require.Zero(t, code, stderr)
+		require.NoError(t, json.Unmarshal([]byte(stdout), &d))
+		return d
+	}
+	d := merged(plain...)
+	age, ward, s := d.Schema.Columns[0], d.Schema.Columns[1], d.Schema.Columns[2]
+	require.Equal(t, []any{20., 95., 44., 60., true, 0.}, []any{age.Low, age.High, *age.Typical, age.Missing.Fill,
+		age.Missing.Indicator, age.Missing.Share})
+	require.Equal(t, []string{"b", "a", "c"}, ward.Values)
+	require.InDeltaSlice(t, []float64{1. / 3, 1.3 / 3, 0.7 / 3}, ward.Shares, 1e-3)
+	require.True(t, ward.Others)
+	require.Equal(t, []any{0., 3., 1., 1.}, []any{s.Low, s.High, *s.Typical, s.Missing.Fill}, "the categories 0 and 1")
+	require.Equal(t, []any{0.3, 0}, []any{d.Schema.Rate, d.Rows}, "0.6 of the other class is 0.4")
+	require.Contains(t, strings.Join(d.Notes, "\n"), "are medians")
+
+	d = merged(drafts...)
+	age = d.Schema.Columns[0]
+	require.Equal(t, []any{49.5, 0.05, 0.3, 400}, []any{*age.Typical, age.Missing.Share, d.Schema.Rate, d.Rows})
+	require.InDeltaSlice(t, []float64{0.375, 0.45, 0.175}, d.Schema.Columns[1].Shares, 1e-3)
+	out := filepath.Join(dir, "one.json")
+	stdout, stderr, code := spdl(t, append([]string{"schema", "merge", "--out", out}, drafts...)...)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "400 rows")
+	require.Contains(t, stdout, "are means by rows")
+	_, stderr, code = spdl(t, "plan", "--schema", out, "--examples", "100")
+	require.Zero(t, code, stderr)
+
+	bad := write("bad.json", `{"label":"z","classes":["0","2"],"columns":[{"name":"age","values":["old","young"]},
+		{"name":"ward","values":["a","c"]},{"name":"new","low":0,"high":1}]}`)
+	_, stderr, code = spdl(t, "schema", "merge", plain[0], bad)
+	require.Equal(t, command.Failure, code)
+	for _, want := range []string{plain[0] + ` has label "y", group "", classes ["0" "1"], weights []; ` + bad +
+		` has label "z", group "", classes ["0" "2"]`,
+		`column "age", categories in ` + bad + `, numbers in ` + plain[0],
+		`column "s", categories in ` + plain[0] + `, no column in ` + bad,
+		`column "new", no column in ` + plain[0] + `, numbers in ` + bad, "leave columns out by --without"} {
+		require.Contains(t, stderr, want)
+	}
+	two := write("two.json", strings.Replace(schemas[2], `{"name":"s","low":0,"high":3,"typical":1}`,
+		`{"name":"new","low":0,"high":1}`, 1))
+	d = merged(plain[0], two, "--without", "s,new")
+	require.Len(t, d.Schema.Columns, 2)
+	for i, empty := range []string{`{"label":"y"}`, `{"label":"y","classes":["0","1"]}`} {
+		path := write(fmt.Sprint("empty", i), `{"rows":5,"schema":`+empty+`}`)
+		_, stderr, code = spdl(t, "schema", "merge", path, path)
+		require.Equal(t, command.Failure, code)
+		require.Contains(t, stderr, "no column is left, or fewer than two classes")
+	}
+	_, stderr, code = spdl(t, "schema", "merge", plain[0], filepath.Join(dir, "absent.json"))
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "absent.json")
 }
 
 // TestRehearse: one command goes from a raw file to a verified model with a member for each hospital, and says
@@ -160,7 +249,7 @@ func TestRehearse(t *testing.T) {
 	require.Contains(t, stderr, "node 0 is east, 500 rows")
 	require.Contains(t, stderr, "1 attacker, and the rule withstands 0")
 	require.Contains(t, stderr, "node 0 attacks: sign-flip")
-	require.Regexp(t, `hospital +left out +0 % +as asked`, stderr)
+	require.Regexp(t, `hospital +left out +0 % +0 % +as asked`, stderr)
 	require.Contains(t, stdout, "verified      model after epoch 0 round 11")
 	require.Equal(t, 3, strings.Count(stdout, "private to the owner of the rows"))
 	require.Regexp(t, "(?m)^(a gain|no gain)", stdout)
@@ -176,6 +265,14 @@ func TestRehearse(t *testing.T) {
 	require.Len(t, g.Models, 4)
 	require.Len(t, g.Models[0].Curve, 10)
 	require.Contains(t, []string{adapt.Better, adapt.Same, adapt.Worse}, g.Gain)
+	require.Contains(t, g.Warning, "rows of this file may have trained the model")
+	node := filepath.Join(home, "net", "node0")
+	stdout, stderr, code = spdl(t, "model", "gain", made, "--home", node)
+	require.Zero(t, code, stderr)
+	require.NotContains(t, stdout, "warning")
+	stdout, stderr, code = spdl(t, "model", "adapt", made, "--data", file, "--home", node)
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `warning: \d+ of \d+ test rows trained this model, as training rows of `+east, stdout)
 	stdout, _, code = spdl(t, "model", "gain", made, "--data", east, "--threshold", "0.9")
 	require.Zero(t, code)
 	require.Contains(t, stdout, "threshold 0.9")
@@ -207,7 +304,7 @@ func TestRehearse(t *testing.T) {
 	fresh := filepath.Join(t.TempDir(), "fresh")
 	_, stderr, code = spdl(t, "rehearse", file, "--label", "outcome", "--without", "no_such", "--home", fresh)
 	require.Equal(t, command.Failure, code)
-	require.Contains(t, stderr, `has no column "no_such"`)
+	require.Contains(t, stderr, `no column "no_such" in `)
 	require.NoDirExists(t, fresh, "what was wrong leaves nothing in the way")
 }
 

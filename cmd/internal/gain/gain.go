@@ -3,6 +3,7 @@ package gain
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/internal/printable"
+	"github.com/spdl/spdl/mnist"
 )
 
 // Report is what a member gains by a model, private to the member.
@@ -22,6 +24,8 @@ type Report struct {
 	Class  string  `json:"class"`   // the positive one
 	Unit   string  `json:"unit"`    // what the bootstrap draws: rows, or groups by their column
 	ByRate float64 `json:"by_rate"` // the Brier score of saying the training rows' rate of every test row
+	// Warning says that test rows trained the model, or may have; "" if they are those of the owner's home.
+	Warning string `json:"warning,omitempty"`
 	adapt.Report
 }
 
@@ -124,4 +128,43 @@ func (g Report) Text(w io.Writer) {
 	}
 	_ = t.Flush()
 	fmt.Fprintf(w, "%s\nprivate to the owner of the rows: no epsilon bounds what this tells of them\n", g.Verdict())
+	if g.Warning != "" {
+		fmt.Fprintln(w, "warning:", printable.Text(g.Warning))
+	}
+}
+
+// Warning says that test rows of a file trained a model, or may have. own is the file on which the owner's home trains,
+// "" where it is not known. It is "" if all are test rows of own. Rows are compared by what the model reads of them:
+// a column more in a file moves its rows to other sides.
+func Warning(path, own string, m params.Model) (string, error) {
+	if own == "" {
+		return "rows of this file may have trained the model, and the measures may be too good: name the home by --home, " +
+			"which knows its training rows, and measure on its file as it is", nil
+	}
+	mine, err := home.LoadData(own, m)
+	file, failed := home.LoadData(path, m)
+	if err = cmp.Or(err, failed); err != nil {
+		return "", err
+	}
+	tested, trained := count(mine.Test), count(mine.Train)
+	both, other := 0, 0
+	for row, n := range count(file.Test) {
+		n -= min(n, tested[row])
+		both, other = both+min(n, trained[row]), other+max(0, n-trained[row])
+	}
+	if both+other == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("%d of %d test rows trained this model, as training rows of %s; %d it does not have, and they may "+
+		"have trained the model elsewhere: the measures may be too good, leave --data out to measure on the home's own file",
+		both, file.Test.Len(), own, other), nil
+}
+
+// count returns how often a set has each row, by what a model reads of it.
+func count(s mnist.Set) map[string]int {
+	rows := map[string]int{}
+	for i := range s.Len() {
+		rows[string(append([]byte{s.Labels[i]}, s.Image(i)...))]++
+	}
+	return rows
 }

@@ -50,7 +50,10 @@ type Plan struct {
 	Round    *Round       `json:"round"` // null if Input.Link.Rate is 0
 	Config   Config       `json:"config"`
 	Ledger   Ledger       `json:"ledger"`
-	Lemma1   *Calibration `json:"lemma1"` // null if the accountant cannot compute the noise of the paper's Lemma 1
+	Lemma1   *Calibration `json:"lemma1"`            // null if the accountant cannot compute the noise of Lemma 1
+	Bet      float64      `json:"bet"`               // see Choice
+	Choices  []Choice     `json:"choices,omitempty"` // of epsilon, for a table
+	Verdict  string       `json:"verdict"`           // whether such a training is worth it, and for whom
 	Warnings []string     `json:"warnings"`
 }
 
@@ -94,7 +97,7 @@ func Make(in Input) (Plan, error) {
 		NoiseToGradient: privacy.FinalStd(config) * math.Sqrt(float64(d)) / in.Clip,
 		Rule:            judge(rule, in), Traffic: in.traffic(d), Ledger: ledger,
 	}
-	mean := s.multiplier * math.Sqrt(float64(d)/float64(in.Rounds)) / float64(in.Batch)
+	mean := in.meanNoise(s.multiplier)
 	if in.Momentum == 1 {
 		p.NoiseToGradient = mean
 	}
@@ -115,7 +118,8 @@ func Make(in Input) (Plan, error) {
 	if c, err := in.compare(claim); err == nil {
 		p.Lemma1 = &c
 	}
-	p.Warnings = in.warnings(p)
+	p.Bet, p.Choices = in.bet(s.multiplier, guaranteedEpsilon(p)), in.choices()
+	p.Verdict, p.Warnings = in.verdict(p, mean), in.warnings(p)
 	return p, nil
 }
 

@@ -1,6 +1,10 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"slices"
+)
 
 // TableForecast says what a model of a table with two classes can be expected to reach. How well the columns tell
 // the classes apart is not public before a training, so it is in parts of what logistic regression without
@@ -51,22 +55,99 @@ func (in Input) forecast(noise float64) Accuracy {
 		measuredGains[len(measuredGains)-1].noise)}
 }
 
-func (t TableForecast) text() string {
-	text := fmt.Sprintf("guessing the typical rate %.3g has accuracy %.3f and Brier score %.3f", t.Rate, t.Guess, t.Brier)
-	if t.Kept == nil {
-		return text
+// cells formats a gain for two columns of a table.
+func (g *Gain) cells() string {
+	switch {
+	case g == nil:
+		return "nothing\tfor certain"
+	case g.Brier < 0:
+		return fmt.Sprintf("%v\tworse than guessing", g.AUC)
 	}
-	text += "; of what logistic regression without privacy on all rows gains over that, every table kept at least " +
-		t.Kept.text()
-	if t.Attacked != nil {
-		text += ", under attack " + t.Attacked.text()
-	}
-	return text
+	return fmt.Sprintf("%v\t%v", g.AUC, g.Brier)
 }
 
-func (g Gain) text() string {
-	if g.Brier < 0 {
-		return fmt.Sprintf("%v (AUC), and the Brier score may be worse than the rate's", g.AUC)
+// Choice says what an epsilon bounds, and what it keeps of a table's model.
+type Choice struct {
+	Epsilon float64 `json:"epsilon"`
+	// Bet is the greatest chance of an attacker to be right who knows all data but one unit, sees all that is public,
+	// and bets whether the unit is in the data, where both are equally likely before.
+	Bet      float64 `json:"bet"`
+	Noise    float64 `json:"noise_to_gradient"` // in the mean of a participant's gradients over all rounds
+	Kept     *Gain   `json:"kept"`              // as in TableForecast
+	Attacked *Gain   `json:"kept_attacked"`
+}
+
+// bet returns the Bet of a noise multiplier. Rounds that take all examples are together one Gaussian, with and without
+// the unit at a distance of mu, so it is Phi(mu/2). Otherwise (epsilon, delta) bounds it: a bet that is wrong with
+// chance a in both cases has 1-a <= exp(epsilon) a + delta.
+func (in Input) bet(multiplier, epsilon float64) float64 {
+	if in.SamplingRate == 1 {
+		mu := math.Sqrt(float64(in.Rounds)) / multiplier
+		return math.Erfc(-mu/2/math.Sqrt2) / 2
 	}
-	return fmt.Sprintf("%v (AUC) and %v (Brier score)", g.AUC, g.Brier)
+	return 1 - (1-in.Delta)/(1+math.Exp(epsilon))
+}
+
+// meanNoise returns the noise in the mean of a participant's gradients over all rounds, in clip norms.
+func (in Input) meanNoise(multiplier float64) float64 {
+	d := in.External
+	if d == 0 {
+		d = in.Model.Dim()
+	}
+	return multiplier * math.Sqrt(float64(d)/float64(in.Rounds)) / float64(in.Batch)
+}
+
+// choices returns the Choices of a table: the usual epsilons, and the target.
+func (in Input) choices() (all []Choice) {
+	if in.Rate == 0 || in.Accountant == Lemma1 {
+		return nil
+	}
+	epsilons := []float64{0.5, 1, 2, 4}
+	if in.Epsilon > 0 {
+		epsilons = append(epsilons, in.Epsilon)
+	}
+	slices.Sort(epsilons)
+	for _, epsilon := range slices.Compact(epsilons) {
+		in.Epsilon, in.NoiseMultiplier = epsilon, 0
+		if s, _, err := in.spend(); err == nil {
+			noise := in.meanNoise(s.multiplier)
+			t := in.forecast(noise).Table
+			all = append(all, Choice{epsilon, in.bet(s.multiplier, epsilon), noise, t.Kept, t.Attacked})
+		}
+	}
+	return all
+}
+
+// enough is the noise up to which every table kept half of the gain in AUC or more.
+const enough = 0.1
+
+// verdict says whether the training is worth it, and for whom. noise is that of the forecast.
+func (in Input) verdict(p Plan, noise float64) string {
+	t := p.Accuracy.Table
+	switch {
+	case !p.Guarantee:
+		return "none: what lemma1 calls epsilon is no guarantee, take --accountant rdp"
+	case t == nil && p.NoiseToGradient > largeNoise:
+		return "not worth it: the noise drowns the gradient. The warning below has remedies"
+	case t == nil && !p.Accuracy.Measured:
+		return "open: no accuracy was measured at these settings. Train on public or made data first"
+	case t == nil:
+		return "worth it where the accuracy below is enough, and more than members reach alone"
+	case noise > enough:
+		text := fmt.Sprintf("not worth it: so much noise may leave nothing of that gain. Take %.0f %s a participant",
+			math.Ceil(noise/enough*float64(in.Samples)), p.Units)
+		for _, c := range p.Choices {
+			if c.Noise <= enough {
+				return fmt.Sprintf("%s, or epsilon %v", text, c.Epsilon)
+			}
+		}
+		return text
+	}
+	text := fmt.Sprintf("worth it for members whose own model has less than %v of that gain in AUC, as their rows are "+
+		"few or alike; others gain little, or lose. spdl-lab rehearse measures it before a training, spdl model gain after",
+		t.Kept.AUC)
+	if t.Attacked != nil {
+		text += fmt.Sprintf(". Where f = %d attack, %v may be all that is kept", in.Byzantine, t.Attacked.AUC)
+	}
+	return text
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"math"
 	"os"
 	"strconv"
@@ -120,17 +121,65 @@ func TestTableForecast(t *testing.T) {
 	}
 }
 
-// TestForecastText: the text names the guess, and what is kept; without attackers nothing is said about them.
+// TestForecastText: a plan of a table says what is kept at several epsilons and what an attacker can bet, and gives a
+// verdict. Without attackers nothing is said about them.
 func TestForecastText(t *testing.T) {
-	in := Input{Rate: 0.35, Byzantine: 1}
-	assert.Equal(t, "guessing the typical rate 0.35 has accuracy 0.650 and Brier score 0.227; of what logistic "+
-		"regression without privacy on all rows gains over that, every table kept at least 0.35 (AUC) and 0.1 (Brier "+
-		"score), under attack 0 (AUC), and the Brier score may be worse than the rate's", in.forecast(0.2).text())
+	in := with(preset, func(in *Input) {
+		in.Model = model.Spec{Inputs: 17, Classes: 2, NoBias: true, Logistic: true}
+		in.Rate, in.Momentum, in.Rounds, in.SamplingRate = 0.35, 1, 24, 1
+		in.Samples, in.Accountant, in.NoiseMultiplier, in.Epsilon, in.Unit, in.Rule = 600, Analytic, 0, 1, "example", "cge"
+	})
+	text := func(in Input) string {
+		var b bytes.Buffer
+		made(t, in).Text(&b)
+		return b.String()
+	}
+	shown := text(in)
+	for _, want := range []string{"one row, of the 600 of each",
+		"Guessing the typical rate 0.35 has accuracy 0.650 and Brier score 0.227", "where 1 attack: AUC",
+		"verdict: worth it for members whose own model has less than 0.9 of that gain in AUC",
+		"Where f = 1 attack, 0.7 may be all that is kept", "24; epsilon is that of all together"} {
+		require.Contains(t, shown, want)
+	}
+	require.Regexp(t, `(?m)^  0.5 +52.5 of 100 times +0.0\d+ +0.75 +0.5 +0.5 +worse than guessing$`, shown)
+	require.Regexp(t, `(?m)^  4 +66.3 of 100 times +0.00\d+ +0.9 +0.65 +0.7 +0.35$`, shown)
+	grouped := with(in, func(in *Input) { in.Unit = "group:patient_id" })
+	require.Contains(t, text(grouped), "one patient_id with all its rows")
 	in.Byzantine = 0
-	assert.NotContains(t, in.forecast(0.2).text(), "attack")
-	assert.Contains(t, in.forecast(0.2).Source, "noise to gradient up to 0.3;")
-	assert.NotContains(t, in.forecast(1).text(), "kept")
-	assert.Contains(t, in.forecast(1).Source, "above 0.6")
+	require.NotContains(t, strings.Split(text(in), "consortium")[0], " attack:")
+	few := made(t, with(in, func(in *Input) { in.Samples, in.Epsilon = 50, 0.5 }))
+	require.Contains(t, few.Verdict, "not worth it: so much noise may leave nothing of that gain. Take ")
+	require.Contains(t, few.Verdict, " examples a participant, or epsilon 4")
+	more, _, _ := strings.Cut(strings.SplitAfter(few.Verdict, "Take ")[1], " ")
+	n, err := strconv.Atoi(more)
+	require.NoError(t, err)
+	just := made(t, with(in, func(in *Input) { in.Samples, in.Epsilon = n, 0.5 }))
+	require.GreaterOrEqual(t, just.Accuracy.Table.Kept.AUC, 0.5)
+	require.Contains(t, just.Verdict, "worth it for members")
+	require.Less(t, in.forecast(1.01*enough).Table.Kept.AUC, 0.5)
+	require.Contains(t, made(t, preset).Verdict, "open: no accuracy was measured")
+	noisy := made(t, with(preset, func(in *Input) { in.NoiseMultiplier = 40 }))
+	require.Contains(t, noisy.Verdict, "not worth it: the noise drowns the gradient")
+	require.Contains(t, strings.Join(noisy.Warnings, ""), "it drowns the gradient")
+	require.Contains(t, made(t, study(Lemma1, 1)).Verdict, "none: what lemma1 calls epsilon is no guarantee")
+}
+
+// TestBet: where rounds take all examples the bet is Phi(mu/2): the distance 2 Phi(mu/2) - 1 in total variation is the
+// least delta at epsilon 0. Otherwise it is the point at which epsilon and delta bound both errors alike.
+func TestBet(t *testing.T) {
+	for _, z := range []float64{2, 11, 100} {
+		in := Input{SamplingRate: 1, Rounds: 25, Delta: 1e-6}
+		distance := 2*in.bet(z, 1) - 1
+		for delta, zero := range map[float64]bool{distance * (1 + 1e-6): true, distance * (1 - 1e-6): false} {
+			epsilon, err := accountant.Epsilon(accountant.Analytic, delta, in.step(z))
+			require.NoError(t, err)
+			require.Equal(t, zero, epsilon == 0, "z %v", z)
+		}
+	}
+	in := Input{SamplingRate: 0.1, Delta: 1e-3}
+	wrong := 1 - in.bet(5, 2)
+	require.InDelta(t, 1-wrong, math.Exp(2)*wrong+in.Delta, 1e-12)
+	require.Equal(t, "50.1 of 100", hundreds(0.50001))
 }
 
 // TestRareClass: attackers of a table one of whose classes is rare are warned of where vectors are sums: attackers

@@ -4,17 +4,33 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spdl/spdl/internal/printable"
 )
 
-// Text prints a plan.
+// Text prints a plan: what a privacy officer asks first, and the mechanism below it.
 func (p Plan) Text(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, name+"\t"+format+"\n", args...) }
 
+	unit := p.unit()
+	row("protected", "%s, of the %d of each participant: %s", unit, p.Samples, p.Neighbours)
+	if p.Unit == "example" {
+		row("", "a patient with several rows or images is protected by a group alone, as --group patient_id names")
+	}
+	row("epsilon", "%.4g: an attacker who sees all that is public, knows all data but %s, and bets whether it is in "+
+		"them, is right at most %s times; a coin 50 times", up(guaranteedEpsilon(p)), unit, hundreds(p.Bet))
+	row("noise", "%.3g times as long as a participant's contribution can be, added to each before it leaves",
+		p.NoiseToGradient)
+	row("rounds", "%d; epsilon is that of all together", p.Rounds)
+	_ = t.Flush()
+	if f := p.Accuracy.Table; f != nil {
+		p.choicesText(w, *f)
+	}
+	fmt.Fprintf(w, "\nverdict: %s\n\n", p.Verdict)
 	row("consortium", "N = %d participants, f = %d Byzantine", p.Participants, p.Byzantine)
 	row("rule", "%s, %s", p.Rule.Name, map[bool]string{true: "its condition holds",
 		false: "OUTSIDE its theorem"}[p.Rule.Holds])
@@ -22,58 +38,77 @@ func (p Plan) Text(w io.Writer) {
 	row("training", "%d rounds, %d %s a participant, sampling rate %.4g (batch %d), clip %v, worker momentum %v",
 		p.Rounds, p.Samples, p.Units, p.SamplingRate, p.Batch, p.Clip, p.Momentum)
 	if p.Guarantee {
-		row("privacy", "epsilon %.4g at delta %v by %s", up(p.Epsilon), p.Delta, p.Accountant)
+		row("privacy", "epsilon %.4g at delta %v by %s: a conclusion is at most %.4g times as probable with the %s as "+
+			"without, plus delta", up(p.Epsilon), p.Delta, p.Accountant, up(math.Exp(p.Epsilon)), unit)
 	} else {
 		row("privacy", "NO GUARANTEE: lemma1 calls it epsilon %.4g at delta %v; by RDP it is %.4g", p.Epsilon, p.Delta,
 			p.RDPEpsilon)
 	}
-	if p.Neighbours != "" {
-		row("unit", "%.40s: %s", printable.Line(p.Unit), p.Neighbours)
-		if p.Unit == "example" {
-			row("", "an example is an image, or a row of a table: of a patient with several rows all are protected by a group")
-		}
-		row("", "what anybody concludes of all that is public is at most %.4g times as probable with the one as with the "+
-			"other, plus delta", up(math.Exp(guaranteedEpsilon(p))))
-	}
-	row("noise", "multiplier %.4g, sigma %.4g on the sum, %.3g on a submitted coordinate", up(p.NoiseMultiplier),
-		up(p.SumStd), p.SubmittedStd)
+	row("chain's ledger", "epsilon %.4g after all rounds%s", up(p.Ledger.Epsilon), p.Ledger.text())
 	of := "a round's vector"
 	if p.Momentum == 1 {
 		of = "the mean of all rounds, as vectors are sums"
 	}
-	row("noise to gradient", "%.3g of the clip norm, in %s; f attackers that hide in it displace the model by about %.2g "+
-		"of the farthest that a training can move it", p.NoiseToGradient, of, p.HiddenPush)
-	row("chain's ledger", "epsilon %.4g after all rounds%s", up(p.Ledger.Epsilon), p.Ledger.text())
+	row("noise", "multiplier %.4g, sigma %.4g on the sum, %.3g on a submitted coordinate; %.3g of the clip norm in %s", up(
+		p.NoiseMultiplier), up(p.SumStd), p.SubmittedStd, p.NoiseToGradient, of)
+	row("", "f attackers that hide in it displace the model by about %.2g of the farthest that a training can move it",
+		p.HiddenPush)
 	if c := p.Lemma1; c != nil && !p.Guarantee {
 		row("Lemma 1 (paper)", "multiplier %.4g for a claim of %.4g: by RDP epsilon %.3g, %.3g if batches are not secret",
 			c.NoiseMultiplier, c.ClaimedEpsilon, c.RDPEpsilon, c.RDPEpsilonQ1)
 		row("", "without its learning rate %v, which has no place in it, %.4g: %.3g times the noise of RDP", c.LearningRate,
 			c.WithoutRate, c.TimesRDP)
 	}
-	row("accuracy", "%s", p.Accuracy.text())
-	row("bytes", "%s a gradient, %s a round, %s in all", formatSize(p.Traffic.Gradient), formatSize(p.Traffic.Round),
-		formatSize(p.Traffic.Total))
-	row("", "%v for all, at a round in %v; %s of blocks a day if rounds went on", roundDuration(p.Traffic.Duration),
-		roundDuration(p.Traffic.Seconds), formatSize(p.Traffic.Day))
+	if p.Accuracy.Table == nil {
+		row("accuracy", "%s", p.Accuracy.text())
+	}
+	row("bytes", "%s a gradient, %s a round, %s in all; %s of blocks a day if rounds went on", formatSize(
+		p.Traffic.Gradient), formatSize(p.Traffic.Round), formatSize(p.Traffic.Total), formatSize(p.Traffic.Day))
+	row("time", "%v for all rounds, of %v each", roundDuration(p.Traffic.Duration), roundDuration(p.Traffic.Seconds))
 	if r := p.Round; r != nil {
 		row("round", "%v: step %v, gradients' way %v, block's way %v, votes %v, node's CPU %v; the longest is the %s",
 			roundDuration(r.Seconds), roundDuration(r.Step), roundDuration(r.Gradients), roundDuration(r.Block),
 			roundDuration(r.Votes), roundDuration(r.Node), r.BoundBy)
 		row("a node", "receives and sends %s each a round", formatSize(r.NodeBytes))
 	}
-	if c := p.Config; c.BlockBytes > 0 {
-		row("genesis", "block.max_bytes %d of at most %d, mempool.max_tx_bytes %d, proposal.wait %v, timeout_propose %v "+
-			"follow from it",
-			c.BlockBytes, c.MostBytes, c.TxBytes, roundDuration(c.Wait.Seconds()), roundDuration(c.Propose.Seconds()))
-	}
-	if p.Accuracy.Measured || p.Accuracy.Table != nil {
-		row("source", "%s", p.Accuracy.Source)
-	}
 	_ = t.Flush()
 	for _, warning := range p.Warnings {
 		fmt.Fprintf(w, "\nwarning: %s\n", warning)
 	}
 }
+
+// choicesText prints what a table's model keeps at several epsilons.
+func (p Plan) choicesText(w io.Writer, f TableForecast) {
+	fmt.Fprintf(w, "\nGuessing the typical rate %.3g has accuracy %.3f and Brier score %.3f. Of what logistic regression "+
+		"on all rows\nwithout privacy gains over it, each table of docs/TABLES.md kept at least (a harder one may keep "+
+		"less):\n", f.Rate, f.Guess, f.Brier)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	attacked := func(*Gain) string { return "" }
+	if p.Byzantine > 0 {
+		attacked = func(g *Gain) string { return "\t" + g.cells() }
+	}
+	fmt.Fprintln(t, "  epsilon\tattacker is right\tnoise\tof the AUC\tof the Brier score"+
+		map[bool]string{true: fmt.Sprintf("\twhere %d attack: AUC\tBrier score", p.Byzantine)}[p.Byzantine > 0])
+	for _, c := range p.Choices {
+		fmt.Fprintf(t, "  %v\t%s times\t%.3g\t%s%s\n", c.Epsilon, hundreds(c.Bet), c.Noise, c.Kept.cells(),
+			attacked(c.Attacked))
+	}
+	_ = t.Flush()
+}
+
+// unit names what epsilon protects.
+func (p Plan) unit() string {
+	if column, of := strings.CutPrefix(p.Unit, "group:"); of {
+		return fmt.Sprintf("one %.40s with all its rows", printable.Line(column))
+	}
+	if p.Accuracy.Table != nil {
+		return "one row"
+	}
+	return "one " + strings.TrimSuffix(p.Units, "s")
+}
+
+// hundreds formats a chance as a number of 100, rounded up.
+func hundreds(chance float64) string { return fmt.Sprintf("%.1f of 100", math.Ceil(1000*chance)/10) }
 
 // up returns x with four digits, rounded up: no multiplier that is copied and no epsilon that is claimed is too small.
 func up(x float64) float64 {
@@ -90,8 +125,6 @@ func (l Ledger) text() string {
 
 func (a Accuracy) text() string {
 	switch {
-	case a.Table != nil:
-		return a.Table.text()
 	case !a.Measured:
 		return a.Source
 	case a.Attacked == nil:
@@ -104,12 +137,7 @@ func (a Accuracy) text() string {
 	return text
 }
 
-func (b Band) text() string {
-	if b.Low == b.High {
-		return fmt.Sprintf("%.3f", b.Low)
-	}
-	return fmt.Sprintf("%.3f to %.3f", b.Low, b.High)
-}
+func (b Band) text() string { return fmt.Sprintf("%.3f", b.Low) } // of one measurement
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 

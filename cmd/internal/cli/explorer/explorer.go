@@ -41,7 +41,7 @@ serves the same by itself with explorer.enabled = true in app.toml.`,
 	command.Flag(cmd, &pages.Eval, "eval", false, "measure accuracy and loss of the model after every round")
 	command.Flag(cmd, &pages.Gain, "gain", false, "have a page with what one gains by the model on the rows of the home "+
 		"or --data, which are private: for loopback and private addresses alone")
-	o.models.Flags(cmd)
+	o.models.Flags(cmd, "the home")
 	command.Flag(cmd, &o.hosts, "hosts", nil, "host names in requests that it accepts, beside addresses and localhost")
 	command.Flag(cmd, &api.Rate, "rate", api.Rate, "requests a second of one client")
 	command.Flag(cmd, &api.Burst, "burst", api.Burst, "requests at once of one client, before --rate limits it")

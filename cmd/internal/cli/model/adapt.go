@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,8 @@ of the rows, and no proof covers it.`,
 		Example: "  spdl model adapt m.safetensors --data patients.csv --out mine.safetensors",
 		Args:    cobra.ExactArgs(1),
 	}, o.run)
-	command.Flag(cmd, &o.data, "data", "", "CSV file of one's own rows, with the columns of the chain's table")
+	command.Flag(cmd, &o.data, "data", "", "CSV file of one's own rows, with the columns of the chain's table (default: "+
+		"worker.data of a named --home)")
 	command.Flag(cmd, &o.out, "out", "", "file to write, which must not exist: the best model, private to its owner "+
 		"(default: none)")
 	command.Flag(cmd, &o.choose, "choose", "", "write this model in place of the best").Values(adapt.Intercept,
@@ -51,11 +53,7 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 			return err
 		}
 	}
-	f, err := readLogistic(args[0], o.data)
-	if err != nil {
-		return err
-	}
-	g, err := gain.Of(o.data, f.Card.Model, f.Parameters, 0)
+	f, g, err := measureGain(r, args[0], o.data, 0)
 	if err != nil {
 		return err
 	}
@@ -86,23 +84,34 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 	})
 }
 
-// readLogistic reads an exported model of a table of two classes, and checks that rows of one's own are named.
-func readLogistic(path, data string) (*modelfile.File, error) {
-	f, _, err := Read(path)
-	if err == nil {
+// measureGain reads an exported model of a table of two classes, and measures what the owner of a file gains by it.
+func measureGain(r *command.Run, path, data string, threshold float64) (f *modelfile.File, g gain.Report, err error) {
+	if f, _, err = Read(path); err == nil {
 		err = f.CheckProven()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return f, g, fmt.Errorf("%s: %w", path, err)
 	}
-	if m := f.Card.Model; m.Kind != params.ModelLogistic {
-		return nil, fmt.Errorf("%s is a model of kind %s: %s alone is adapted, the model of a table of two classes", path,
+	m := f.Card.Model
+	if m.Kind != params.ModelLogistic {
+		return f, g, fmt.Errorf("%s is a model of kind %s: %s alone is adapted, the model of a table of two classes", path,
 			command.Plain(m.Kind), params.ModelLogistic)
 	}
-	if data == "" {
-		return nil, command.Usage(errors.New("--data is missing: the CSV file of one's own rows"))
+	own := ""
+	if r.Named {
+		_, a, err := r.LoadHome()
+		if err != nil {
+			return f, g, err
+		}
+		own = a.Worker.Data
 	}
-	return f, nil
+	if data = cmp.Or(data, own); data == "" {
+		return f, g, command.Usage(errors.New("--data is missing: the CSV file of one's own rows"))
+	}
+	if g, err = gain.Of(data, m, f.Parameters, threshold); err == nil {
+		g.Warning, err = gain.Warning(data, own, m)
+	}
+	return f, g, err
 }
 
 func modelGain() *cobra.Command {
@@ -113,12 +122,12 @@ func modelGain() *cobra.Command {
 		Short: "Say what one gains by an exported model of a table: beside the model that one makes alone",
 		Long: `Say what one gains by an exported model of a table of two classes, beside the model
 that one makes alone. Four models are measured on the test rows of one's own file, a
-fifth by a hash, which no training has seen: the chain's (shared), with an intercept
-of one's own, with all parameters fitted (adapted), and a ridge regression without the
-chain (alone), whose strength five folds choose. Each measure has its 95 % interval,
-of 1,000 draws of the test rows, whole groups each. A model is better or worse if the
-interval of its Brier score minus that of alone has one sign, and the difference is a
-hundredth of alone's score at least.
+fifth by a hash of all its columns; with --home those that trained the model are
+counted: the chain's (shared), with an intercept of one's own, with all parameters
+fitted (adapted), and a ridge regression alone, whose strength five folds choose. Each
+measure has its 95 % interval, of 1,000 draws of the test rows, whole groups each. A
+model is better or worse if the interval of its Brier score minus that of alone has
+one sign, and the difference is a hundredth of alone's score at least.
 
 It runs at home and sends nothing. What it prints is private to the owner of the rows,
 and what one tells others of it no epsilon pays for.`,
@@ -126,20 +135,17 @@ and what one tells others of it no epsilon pays for.`,
 			"  spdl model gain m.safetensors --data patients.csv -o json  # with the calibration curves",
 		Args: cobra.ExactArgs(1),
 	}, func(r *command.Run, args []string) error {
-		f, err := readLogistic(args[0], data)
-		if err != nil {
-			return err
-		}
 		if threshold < 0 || threshold >= 1 {
 			return command.Usage(fmt.Errorf("--threshold is %g, want above 0 and below 1", threshold))
 		}
-		g, err := gain.Of(data, f.Card.Model, f.Parameters, threshold)
+		_, g, err := measureGain(r, args[0], data, threshold)
 		if err != nil {
 			return err
 		}
 		return r.Show(g, g.Text)
 	})
-	command.Flag(cmd, &data, "data", "", "CSV file of one's own rows, with the columns of the chain's table")
+	command.Flag(cmd, &data, "data", "", "CSV file of one's own rows, with the columns of the chain's table (default: "+
+		"worker.data of a named --home)")
 	command.Flag(cmd, &threshold, "threshold", 0, "probability from which a row counts as positive, for recall and "+
 		"precision (default: the rate of one's own training rows)")
 	return cmd

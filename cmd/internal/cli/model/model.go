@@ -10,10 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
@@ -54,7 +54,7 @@ node does not keep is computed again from the nearest state and the blocks.`,
 	command.Flag(cmd, &o.out, "out", "", "file to write, which must not exist, - for standard output (default: "+
 		"model-EPOCH-ROUND.FORMAT)")
 	command.Flag(cmd, &o.eval, "eval", false, "measure the accuracy on the test set and put it on the card")
-	modelFlags(cmd, &o.models)
+	o.models.Flags(cmd, "a named --home")
 	command.Flag(cmd, &o.timeout, "timeout", 10*time.Minute, "time for all questions").Positive()
 	return cmd
 }
@@ -65,14 +65,6 @@ type exportOptions struct {
 	eval                      bool
 	models                    command.Models
 	timeout                   time.Duration
-}
-
-// modelFlags declares the options of models that are measured without a home.
-func modelFlags(cmd *cobra.Command, o *command.Models) {
-	command.Flag(cmd, &o.Data, "data", "", "folder of IDX files, or CSV file, to measure on (default: worker.data of "+
-		"a named --home, else the embedded MNIST)")
-	command.Flag(cmd, &o.Trainer, "trainer", "", "program, with arguments, that measures an external model, as "+
-		"\"python3 train.py\"")
 }
 
 // fileFormat returns the format of the file: --format, or else what the ending of --out says.
@@ -214,41 +206,39 @@ func (m measurement) claim() string {
 	return strings.Join(append([]string{claim}, m.warnings()...), "; warning: ")
 }
 
-// measure measures a model on the test set of --data, or on the embedded test set. The trainer of
-// the options measures an external model.
+// measure measures a model on the test set of --data, of a named home's data, or on the embedded one. The trainer of
+// the options, or of the home, measures an external model.
 func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (m measurement, err error) {
-	if f.Card.Model.Kind == params.ModelExternal {
+	external := f.Card.Model.Kind == params.ModelExternal
+	c, a := config.DefaultConfig(), home.DefaultAppConfig()
+	if r.Named {
+		c, a, err = r.LoadHome()
+	}
+	if err != nil {
+		return m, err
+	}
+	if external && (o.Trainer != "" || len(a.Worker.Trainer) == 0) {
 		return ask(ctx, r, f, o)
 	}
-	if o.Data == "" && r.Named {
-		_, a, err := r.LoadHome()
-		if err != nil {
-			return m, err
-		}
-		o.Data = a.Worker.Data
-	}
-	test, err := home.LoadTest(o.Data, f.Card.Model)
+	e, err := o.Of(c, a.Worker)
 	if err != nil {
 		return m, err
 	}
-	e, err := evaluate.New(test, f.Card.Model)
-	if err != nil {
-		return m, err
+	defer e.Close()
+	measured, err := e.Evaluate(ctx, params.Params{Model: f.Card.Model}, f.Parameters)
+	m = measurement{measured.Accuracy, fmt.Sprintf("%s, %d test examples", cmp.Or(o.Data, a.Worker.Data, "MNIST"),
+		measured.Examples), evaluate.Judge(measured, f.Card.Model)}
+	if external {
+		m.Tested = fmt.Sprintf("%d test examples of the home's trainer", measured.Examples)
 	}
-	measured, err := e.Evaluate(f.Parameters)
-	if err != nil {
-		return m, err
-	}
-	m.Accuracy, m.Tested = measured.Accuracy, cmp.Or(o.Data, "MNIST")+", "+strconv.Itoa(test.Len())+" test examples"
-	m.Measures = evaluate.Judge(measured, f.Card.Model)
-	return m, nil
+	return m, err
 }
 
 // ask starts a trainer and returns its measurement of a model.
 func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (m measurement, err error) {
 	if o.Trainer == "" {
 		return m, command.Usage(errors.New("the model is external, and its trainer measures it: name it with " +
-			"--trainer, as in --trainer \"python3 train.py\""))
+			"--trainer, as in --trainer \"python3 train.py\", or a home that has it with --home"))
 	}
 	config := trainer.Config{
 		Argv: trainer.Argv(o.Trainer), Share: trainer.Share{Data: o.Data, Parts: 1},
@@ -293,7 +283,7 @@ func modelEval() *cobra.Command {
 			m.text(w)
 		})
 	})
-	modelFlags(cmd, &o)
+	o.Flags(cmd, "a named --home")
 	return cmd
 }
 

@@ -28,7 +28,7 @@ func TestMeasureTwoClasses(t *testing.T) {
 		PixelScale: 255, Table: &params.Table{Label: "diagnosis",
 			Classes: []string{"benign", "malignant"}, Columns: []params.Column{{Name: "x", Low: 0, High: 1000}}}}
 	f := &modelfile.File{Card: modelfile.Card{Model: m}, Parameters: []float64{-1, 1, 0, 0}}
-	got, err := measure(t.Context(), nil, f, command.Models{Data: table})
+	got, err := measure(t.Context(), &command.Run{}, f, command.Models{Data: table})
 	require.NoError(t, err)
 	require.NotNil(t, got.Quality)
 	require.Equal(t, 1., got.Quality.AUC)
@@ -43,7 +43,7 @@ func TestMeasureTwoClasses(t *testing.T) {
 
 	// A model that always says benign, with the probability 0.12, and the rate near a half.
 	f.Parameters = []float64{0, 0, 2, 0}
-	got, err = measure(t.Context(), nil, f, command.Models{Data: table})
+	got, err = measure(t.Context(), &command.Run{}, f, command.Models{Data: table})
 	require.NoError(t, err)
 	require.Len(t, got.Warnings, 2)
 	text.Reset()
@@ -55,10 +55,20 @@ func TestMeasureTwoClasses(t *testing.T) {
 
 	f.Card.Model.Table.Classes = []string{"benign", "malignant", "unknown"}
 	f.Card.Model.Classes, f.Parameters = 3, make([]float64, 6)
-	got, err = measure(t.Context(), nil, f, command.Models{Data: table})
+	got, err = measure(t.Context(), &command.Run{}, f, command.Models{Data: table})
 	require.NoError(t, err)
 	require.Nil(t, got.Quality)
 	text.Reset()
 	got.text(&text)
 	require.NotContains(t, text.String(), "AUC")
+}
+
+// TestMeasureExternal: without a trainer of the options or of the home the error names both.
+func TestMeasureExternal(t *testing.T) {
+	f := &modelfile.File{Card: modelfile.Card{Model: params.Model{Kind: params.ModelExternal}}}
+	_, err := measure(t.Context(), &command.Run{}, f, command.Models{})
+	require.ErrorContains(t, err, `name it with --trainer, as in --trainer "python3 train.py", or a home that has it`)
+	_, err = measure(t.Context(), &command.Run{Named: true, Home: t.TempDir()}, f, command.Models{})
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "--trainer", "a named home must be one")
 }

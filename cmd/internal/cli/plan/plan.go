@@ -33,7 +33,8 @@ func Command() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "plan",
 		Short: "Compute noise, accuracy and traffic before a training",
-		Long: `Compute noise or epsilon, feasibility, accuracy and traffic of a training before it starts.
+		Long: `Say what a training protects and whether it is worth it; compute noise or epsilon, feasibility, accuracy and
+traffic, before it starts.
 
 The time of a round follows from --link, --latency, --step and --cores, unless --round-time says it: nobody is
 silent, all links are alike, and each node has its cores to itself.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,8 +24,8 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("schema", "Draft a table's schema from a CSV file, check files by it",
-		draftCommand(), checkCommand())
+	return command.Group("schema", "Draft a table's schema, merge schemas, check files by one",
+		draftCommand(), mergeCommand(), checkCommand())
 }
 
 // public marks what a draft would publish.
@@ -38,17 +39,20 @@ type draftOptions struct {
 func draftCommand() *cobra.Command {
 	o := &draftOptions{}
 	cmd := command.New(&cobra.Command{
-		Use:   "draft FILE",
-		Short: "Draft the schema of a CSV file: types, categories, missing values, bounds, rate",
-		Long: `Draft the schema of a CSV file: types, categories, missing values, bounds, rate.
+		Use:   "draft FILE...",
+		Short: "Draft one schema of CSV files: types, categories, missing values, bounds, rate",
+		Long: `Draft one schema of all rows of CSV files: types, categories, missing values, bounds,
+rate. Members that may not show each other rows draft each, for spdl schema merge.
 
-The file is read once, and may have any size; commas, semicolons, tabs or | separate
-its values. Bounds, typical values, shares and the rate are rounded, and still come
-from these rows: no epsilon pays for them, and they become public when members agree
-on the schema. Look at each, and write what is known without the rows in its place.
-Columns that are no inputs are left out, each with its reason.`,
-		Example: "  spdl schema draft patients.csv --label outcome --group patient_id --out schema.json",
-		Args:    cobra.ExactArgs(1),
+Files are read twice, and may have any size; commas, semicolons, tabs or | separate
+values. Bounds, typical values, shares and the rate are rounded, and still come from
+these rows: no epsilon pays for them, and they become public when members agree on
+the schema. Look at each, and write what is known without the rows in its place.
+COVERED are the rows whose value is neither missing, nor beyond the bounds, nor none
+of the categories. Columns that are no inputs are left out, each with its reason.`,
+		Example: "  spdl schema draft patients.csv --label outcome --group patient_id --out schema.json\n" +
+			"  spdl schema draft north.csv south.csv --label outcome -o json > both.json",
+		Args: cobra.MinimumNArgs(1),
 	}, o.run)
 	command.Flag(cmd, &o.label, "label", "", "column of the labels").Required()
 	command.Flag(cmd, &o.group, "group", "", "column that names the group of a row, as patient_id")
@@ -59,32 +63,64 @@ Columns that are no inputs are left out, each with its reason.`,
 }
 
 func (o *draftOptions) run(r *command.Run, args []string) error {
-	if o.out != "" {
-		if err := command.CheckOut("out", o.out, "it is a schema", ".json"); err != nil {
-			return err
-		}
+	return show(r, o.out, args, strings.Join(args, " "), func() (table.Draft, error) {
+		return Draft(args, o.label, o.group, o.without...)
+	})
+}
+
+// show makes a draft of files, and writes its schema to a file, or without one to standard output. next are the files
+// that it is for.
+func show(r *command.Run, out string, files []string, next string, draft func() (table.Draft, error)) (err error) {
+	if out != "" {
+		err = command.CheckOut("out", out, "it is a schema", ".json")
 	}
-	d, err := table.DraftSchema(args[0], o.label, o.group, o.without...)
+	var d table.Draft
+	if err == nil {
+		d, err = draft()
+	}
 	if err != nil {
 		return err
 	}
 	text, err := Encode(d.Schema)
+	if err == nil && out != "" {
+		err = command.WriteOut(out, text)
+	}
 	if err != nil {
 		return err
 	}
-	if o.out != "" {
-		if err := command.WriteOut(o.out, text); err != nil {
-			return err
+	if out == "" && !r.JSON {
+		Text(r.Err, files, d)
+	}
+	return r.Show(d, func(w io.Writer) {
+		if out == "" {
+			_, _ = w.Write(text)
+			return
 		}
-		return r.Show(d, func(w io.Writer) {
-			Text(w, args[0], d)
-			fmt.Fprintf(w, "written: %s; next: %s schema check %[1]s %[3]s\n", o.out, command.Program("spdl"), args[0])
-		})
+		Text(w, files, d)
+		fmt.Fprintf(w, "written: %s; next: %s schema check %[1]s %[3]s\n", out, command.Program("spdl"), next)
+	})
+}
+
+// Draft drafts the schema of files, and says which share of their rows each input covers.
+func Draft(files []string, label, group string, without ...string) (table.Draft, error) {
+	d, err := table.DraftSchema(files, label, group, without...)
+	for i := 0; i < len(files) && err == nil; i++ {
+		var fit table.Fit
+		fit, err = table.FitOf(files[i], d.Schema)
+		for _, class := range d.Schema.Classes {
+			if err == nil && fit.Labels[class] == 0 {
+				d.Notes = append(d.Notes, fmt.Sprintf("%s has no row with the label %q: do all files write labels alike?", files[i],
+					class))
+			}
+		}
+		for _, x := range fit.Columns {
+			c := &d.Columns[slices.IndexFunc(d.Columns, func(c table.Drafted) bool { return c.Name == x.Name })]
+			const digits = 1e9 // the rest is of the sums
+			part := float64(fit.Rows) / float64(d.Rows)
+			c.Covered = math.Round((c.Covered+(1-x.Missing-x.Clipped-x.Unknown)*part)*digits) / digits
+		}
 	}
-	if !r.JSON {
-		Text(r.Err, args[0], d)
-	}
-	return r.Show(d, func(w io.Writer) { _, _ = w.Write(text) })
+	return d, err
 }
 
 // Read reads a schema's file.
@@ -116,16 +152,18 @@ func Encode(t params.Table) ([]byte, error) {
 }
 
 // Text writes what is said of a draft.
-func Text(w io.Writer, file string, d table.Draft) {
-	fmt.Fprintf(w, "%s: %d rows", file, d.Rows)
-	if d.Schema.Group != "" {
+func Text(w io.Writer, files []string, d table.Draft) {
+	fmt.Fprintf(w, "%s: %s rows", strings.Join(files, ", "), cmp.Or(strings.TrimPrefix(fmt.Sprint(d.Rows), "0"), "?"))
+	if d.Units > 0 && d.Schema.Group != "" {
 		fmt.Fprintf(w, " of %d groups", d.Units)
 	}
 	fmt.Fprintln(w)
-	command.Table(w, "COLUMN\tIS\tMISSING\tNOTE\t"+public, d.Columns, func(c table.Drafted) string {
-		return fmt.Sprintf("%s\t%s\t%.3g %%\t%s\t%s", command.Plain(c.Name), c.Kind, 100*c.Missing, c.Note,
-			command.Plain(c.Public))
-	})
+	if len(d.Columns) > 0 { // merged schemas have none
+		command.Table(w, "COLUMN\tIS\tMISSING\tCOVERED\tNOTE\t"+public, d.Columns, func(c table.Drafted) string {
+			return fmt.Sprintf("%s\t%s\t%.3g %%\t%.3g %%\t%s\t%s", command.Plain(c.Name), c.Kind, 100*c.Missing, 100*c.Covered,
+				command.Plain(c.Note), command.Plain(c.Public))
+		})
+	}
 	for _, note := range d.Notes {
 		fmt.Fprintln(w, "note:", command.Plain(note))
 	}
@@ -188,7 +226,8 @@ func check(r *command.Run, args []string) error {
 		faults = fmt.Errorf("%d faults: correct the files, or give the schema a missing, others, values or columns", wrong)
 	}
 	if n := len(out.Differences); n > 0 {
-		differ = fmt.Errorf("%d differences between schemas, want none: members agree on one file, and train by it", n)
+		differ = fmt.Errorf("%d differences between schemas, want none: members agree on one file, and train by it; `spdl "+
+			"schema merge` makes one of theirs", n)
 	}
 	return errors.Join(faults, differ)
 }

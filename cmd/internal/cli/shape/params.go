@@ -181,11 +181,11 @@ func (o *Options) fromPreset(n int, warn func(string)) (params.Params, error) {
 			warn(fmt.Sprintf("%s: the ends of %d columns are the least and greatest of its rows, and public with the names of "+
 				"%d classes; no epsilon pays for them: agree on bounds instead (--schema)", o.Data,
 				len(d.Table.Columns), len(d.Table.Classes)))
-			doubts, err := table.Doubts(o.Data, *d.Table)
+			fit, err := table.FitOf(o.Data, *d.Table)
 			if err != nil {
 				return params.Params{}, fmt.Errorf("%s: %w", o.Data, err)
 			}
-			for _, doubt := range doubts {
+			for _, doubt := range table.Doubts(d.Table.Classes, fit.Labels) {
 				warn(o.Data + ": " + doubt)
 			}
 		}

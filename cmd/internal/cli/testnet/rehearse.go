@@ -202,7 +202,7 @@ func (o *rehearsal) describe(r *command.Run, file string) error {
 	if o.by != "" {
 		o.without = append(o.without, o.by)
 	}
-	d, err := table.DraftSchema(file, m.Label, m.Group, o.without...)
+	d, err := schema.Draft([]string{file}, m.Label, m.Group, o.without...)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (o *rehearsal) describe(r *command.Run, file string) error {
 		return err
 	}
 	m.Schema, m.Label, m.Group = filepath.Join(o.folder, "schema.json"), "", ""
-	schema.Text(r.Err, file, d)
+	schema.Text(r.Err, []string{file}, d)
 	return command.WriteOut(m.Schema, text)
 }
 
