@@ -446,7 +446,7 @@ np.savez(sys.argv[1], x=x, y=y, centre=np.full(6, 0.3), scale=np.ones(6))`, feat
 	for says, args := range map[string][]string{
 		"--head and --features are for each other":        {"--head", "linear"},
 		`--head is "cnn", want linear or mlp`:             {"--head", "cnn", "--features", features},
-		`is "lab.py", want a .npz or a .parquet file`:     {"--head", "mlp", "--features", "lab.py"},
+		`is "lab.py", want a .npz file`:                   {"--head", "mlp", "--features", "lab.py"},
 		"a study of features has no other model, data or": {"--head", "mlp", "--features", features, "--adapt", "bias"},
 	} {
 		_, stderr, code := spdl(t, append([]string{"new", filepath.Join(t.TempDir(), "s")}, args...)...)

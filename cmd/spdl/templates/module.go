@@ -39,8 +39,8 @@ func (m Module) Check() error {
 		if heads[m.Head] == "" {
 			return fmt.Errorf("--head is %q, want linear or mlp", m.Head)
 		}
-		if end := filepath.Ext(m.Data); end != ".npz" && end != ".parquet" {
-			return fmt.Errorf("--features is %q, want a .npz or a .parquet file", m.Data)
+		if filepath.Ext(m.Data) != ".npz" {
+			return fmt.Errorf("--features is %q, want a .npz file", m.Data)
 		}
 		return nil
 	}

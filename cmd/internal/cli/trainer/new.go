@@ -46,7 +46,7 @@ func New() *cobra.Command {
 		"train-groups.csv")
 	command.Flag(cmd, &o.module.Head, "head", "", "a head for the features of --features, in place of a module: linear, "+
 		"or mlp with 32 hidden units; needs PyTorch").Values("linear", "mlp")
-	command.Flag(cmd, &o.features, "features", "", "an npz file with x and y, and perhaps groups, or a Parquet file")
+	command.Flag(cmd, &o.features, "features", "", "an npz file with x and y, and perhaps groups")
 	command.Flag(cmd, &o.module.Adapt, "adapt", "", "what is trained of a pretrained PyTorch module: bias, or "+
 		"lora:rank=4 for low-rank products beside its frozen weights (default: what it does not freeze)")
 	command.Flag(cmd, &o.Validators, "validators", 4, "validators, among whom the template's data are dealt out").
