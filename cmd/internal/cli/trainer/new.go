@@ -39,8 +39,10 @@ func New() *cobra.Command {
 		strings.Join(templates.Names(), ", ")).Values(templates.Names()...)
 	command.Flag(cmd, &o.module.Source, "module", "", "a model of your own, as FILE.py:FUNCTION: the function returns it")
 	command.Flag(cmd, &o.module.Data, "data", "", "data for --module, which are copied: a folder of IDX files, a CSV "+
-		"file with --label, or what load(hello) of its file reads (default: MNIST)")
+		"file with --label or --schema, or what load(hello) of its file reads (default: MNIST)")
 	command.Flag(cmd, &o.module.Label, "label", "", "column of the labels in the CSV file")
+	command.Flag(cmd, &o.module.Schema, "schema", "", "JSON file that describes the CSV file, in place of --label and "+
+		"--group: categories, missing values, bounds; spdl schema draft drafts it")
 	command.Flag(cmd, &o.module.Group, "group", "", "column of the CSV file that names the group of a row, as "+
 		"patient_id: privacy is then for a group and not an example; a folder of images names its groups in "+
 		"train-groups.csv")
@@ -89,8 +91,8 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 		return o.study(r, args[0])
 	}
 	if o.module != (templates.Module{}) {
-		return command.Usage(errors.New("--data, --label, --group and --adapt are for --module: a template has data and a " +
-			"model of its own"))
+		return command.Usage(errors.New("--data, --label, --schema, --group and --adapt are for --module: a template has " +
+			"data and a model of its own"))
 	}
 	for _, t := range templates.All() {
 		if t.Name == o.template {
@@ -112,6 +114,9 @@ func (o *newOptions) study(r *command.Run, dir string) error {
 	}
 	if m.Label != "" && m.Data == "" {
 		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", m.Label))
+	}
+	if m.Schema != "" && m.Data == "" {
+		return command.Usage(fmt.Errorf("--schema %s describes a CSV file: name the file with --data", m.Schema))
 	}
 	if err := m.Check(); err != nil {
 		return command.Usage(err)

@@ -6,6 +6,7 @@ of the npz that a study is made of, are statistics of public data, and become co
 from __future__ import annotations
 
 import zipfile
+from itertools import repeat
 from typing import Any, Dict, Iterator, List, Tuple
 
 import numpy as np
@@ -67,7 +68,7 @@ def _npz(path: str) -> Blocks:
     if not {"x", "y"} <= set(names):
         raise Unsuitable("%s has arrays %s, want x and y, and perhaps groups, x_test and y_test"
                          % (path, ", ".join(names)))
-    groups: Iterator[Array] = _member(path, "groups") if "groups" in names else iter(lambda: np.zeros(0), None)
+    groups: Iterator[Array] = _member(path, "groups") if "groups" in names else repeat(np.zeros(0))
     for x, y, g in zip(_member(path, "x"), _member(path, "y"), groups):
         yield x.astype(np.float32), y, g
 

@@ -1,6 +1,8 @@
 """Data and linear models."""
 import array
+import contextlib
 import hashlib
+import io
 import json
 import os
 import tempfile
@@ -58,10 +60,25 @@ class TestNumPy(unittest.TestCase):
             data.load(hello(config='{"data": "t.csv"}', folder="."))
 
     def test_errors_do_not_say_the_value(self):
-        for bad in ("x,no,1\n", "nan,no,1\n", "1,7777,1\n", "1,no\n"):
-            with self.assertRaisesRegex(ValueError, "line 3: want a finite number .* label of no, yes") as caught:
+        for bad, want in (("x,no,1\n", "column 'a': the text is no finite number"),
+                          ("nan,no,1\n", "column 'a': the number is missing"),
+                          ("1,7777,1\n", "column 'ill': the label is none of no, yes"),
+                          ("1,no\n", "2 values, the header has 3 columns")):
+            with self.assertRaisesRegex(ValueError, "line 3: " + want) as caught:
                 self.table("a,ill,b\n0,no,1\n" + bad)
             self.assertNotIn("7777", str(caught.exception))
+
+        with self.assertRaisesRegex(ValueError, "no column a, ill, it has x, b"):
+            self.table("x,b\n1,2\n")
+
+    def test_most_texts_are_unknown(self):
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.table("k,ill\n" + "p,no\nq,yes\nr,no\nNA,no\n" * 9, dict(TABLE, columns=[
+                {"name": "k", "values": ["q", "s"], "others": True}]))
+            self.assertEqual(said.getvalue(), "")
+            self.table("k,ill\n" + "p,no\nq,yes\nr,no\n" * 9, dict(TABLE, columns=[
+                {"name": "k", "values": ["q", "s"], "others": True}]))
+        self.assertIn("column 'k': 18 of 27 texts are none of q, s, and read as none", said.getvalue())
 
     def test_linear_gradients_are_those_of_the_loss(self):
         random = np.random.default_rng(3)
