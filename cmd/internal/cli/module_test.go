@@ -238,7 +238,37 @@ for a in (x, y.astype("u1"), x_test, y_test.astype("u1")):
 	}
 	_, stderr, code = spdl(t, "new", dir+"2", "--module", my+":build", "--schema", drafted)
 	require.Equal(t, 2, code)
-	require.Contains(t, stderr, "describes a CSV file: name the file with --data")
+	require.Contains(t, stderr, "schema.json\" describes one: name the file with --data")
+}
+
+// TestGainOfModule: predict of a study gives a member's rows the probabilities of the exported model, and gain measures
+// them; a built-in model has no such file, and nothing adapts a module.
+func TestGainOfModule(t *testing.T) {
+	stage.NotShort(t, "runs a net")
+	python, my, csv := stage.Python(t, "numpy"), written(t, "my.py", schemaModel), hospitals(t, 900)
+	drafted, dir := filepath.Join(t.TempDir(), "schema.json"), filepath.Join(t.TempDir(), "study")
+	_, stderr, code := spdl(t, "schema", "draft", csv, "--label", "outcome", "--out", drafted)
+	require.Zero(t, code, stderr)
+	_, stderr, code = spdl(t, "new", dir, "--module", my+":build", "--python", python, "--data", csv, "--schema", drafted,
+		"--rounds", "3", "--epsilon", "8")
+	require.Zero(t, code, stderr)
+	net, _ := staying(t, "--manifest", filepath.Join(dir, "net.toml"))
+	file, rows := filepath.Join(dir, "m.safetensors"), filepath.Join(dir, "p.csv")
+	_, stderr, code = spdl(t, "model", "export", "--node", net.Nodes[1].RPC, "--out", file)
+	require.Zero(t, code, stderr)
+	out, err := exec.Command(python, "-B", filepath.Join(dir, "train.py"), "predict", file, csv).Output()
+	require.NoError(t, err)
+	require.Equal(t, 901, strings.Count(string(out), "\n"))
+	require.NoError(t, os.WriteFile(rows, out, 0o600))
+	stdout, stderr, code := spdl(t, "model", "gain", file, "--data", csv, "--probabilities", rows)
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `(?s)shared +0\.[5-9].*\nalone +0\.[6-9]`, stdout)
+	_, stderr, code = spdl(t, "model", "gain", file, "--data", csv)
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, `--probabilities is "" and the model of kind external`)
+	_, stderr, code = spdl(t, "model", "adapt", file, "--data", csv)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "its own program adapts it")
 }
 
 // read returns the content of a file.

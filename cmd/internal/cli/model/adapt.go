@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -51,11 +52,11 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 			return err
 		}
 	}
-	f, err := readLogistic(args[0], o.data)
+	f, err := readTable(args[0], o.data, params.ModelLogistic)
 	if err != nil {
 		return err
 	}
-	g, err := gain.Of(o.data, f.Card.Model, f.Parameters, 0)
+	g, err := gain.Of(o.data, f.Card.Model, f.Parameters, 0, "")
 	if err != nil {
 		return err
 	}
@@ -86,8 +87,8 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 	})
 }
 
-// readLogistic reads an exported model of a table of two classes, and checks that rows of one's own are named.
-func readLogistic(path, data string) (*modelfile.File, error) {
+// readTable reads an exported model of one of the kinds, and checks that rows of one's own are named.
+func readTable(path, data string, kinds ...string) (*modelfile.File, error) {
 	f, _, err := Read(path)
 	if err == nil {
 		err = f.CheckProven()
@@ -95,8 +96,9 @@ func readLogistic(path, data string) (*modelfile.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if m := f.Card.Model; m.Kind != params.ModelLogistic {
-		return nil, fmt.Errorf("%s is a model of kind %s: %s alone is adapted, the model of a table of two classes", path,
+	if m := f.Card.Model; !slices.Contains(kinds, m.Kind) {
+		return nil, fmt.Errorf("%s is a model of kind %s, want %s, the model of a table of two classes; of an external one "+
+			"spdl model gain says what an intercept of one's own would do, and its own program adapts it", path,
 			command.Plain(m.Kind), params.ModelLogistic)
 	}
 	if data == "" {

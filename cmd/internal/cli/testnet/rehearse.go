@@ -201,7 +201,7 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 	}{"rehearsal", v, nil}
 	for _, p := range o.parts {
 		s := site{Part: *p}
-		if g, err := gain.Of(p.Path, f.Card.Model, f.Parameters, 0); err == nil {
+		if g, err := gain.Of(p.Path, f.Card.Model, f.Parameters, 0, ""); err == nil {
 			s.Gain = &g
 		} else {
 			s.Error = err.Error()

@@ -112,11 +112,9 @@ func (o *newOptions) study(r *command.Run, dir string) error {
 	if m.Group != "" && m.Label == "" {
 		return command.Usage(fmt.Errorf("--group %q names a column of a CSV file: name its labels with --label", m.Group))
 	}
-	if m.Label != "" && m.Data == "" {
-		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", m.Label))
-	}
-	if m.Schema != "" && m.Data == "" {
-		return command.Usage(fmt.Errorf("--schema %s describes a CSV file: name the file with --data", m.Schema))
+	if m.Label+m.Schema != "" && m.Data == "" {
+		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file, --schema %q describes one: name the file "+
+			"with --data", m.Label, m.Schema))
 	}
 	if err := m.Check(); err != nil {
 		return command.Usage(err)
