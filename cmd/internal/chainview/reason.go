@@ -209,9 +209,6 @@ func RoundsText(rounds []uint64) string {
 	if more := len(parts) - most; more > 0 {
 		parts = append(parts[:most], fmt.Sprintf("%d more times", more))
 	}
-	noun := "rounds "
-	if len(rounds) == 1 {
-		noun = "round "
-	}
+	noun := map[bool]string{true: "round ", false: "rounds "}[len(rounds) == 1]
 	return noun + strings.Join(parts, ", ")
 }

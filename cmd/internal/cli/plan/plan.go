@@ -102,9 +102,7 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.model, "model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
 	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, which the participants share evenly "+
 		"(default: MNIST)")
-	command.TableFlags(cmd, &o.label, &o.group)
-	command.Flag(cmd, &o.schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, "+
-		"categories, classes; in place of --label and --group")
+	command.TableFlags(cmd, &o.label, &o.group, &o.schema, "")
 	command.Flag(cmd, &o.Participants, "participants,n", 4, "participants, N")
 	command.Flag(cmd, &o.Byzantine, "byzantine,f", 0, "Byzantine participants to withstand (default: (N-1)/3)")
 	command.Flag(cmd, &o.Rule, "rule", "", "aggregation rule (default: the preset's)").Values(rules.Names()...)

@@ -40,9 +40,7 @@ func (o *Options) Flags(cmd *cobra.Command, base string) {
 	command.Flag(cmd, &o.model, "model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
 	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, whose inputs and classes the preset's "+
 		"model gets; of a table also the ends of its columns, which are then public")
-	command.TableFlags(cmd, &o.label, &o.group)
-	command.Flag(cmd, &o.schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, "+
-		"categories, classes; in place of --label and --group, and without --data no file is read")
+	command.TableFlags(cmd, &o.label, &o.group, &o.schema, ", and without --data no file is read")
 	command.Optional(cmd, &o.examples, "examples", "examples of each participant (default: as many as the data give)").
 		Positive()
 	command.Optional(cmd, &o.rounds, "rounds", "rounds"+same).Positive()

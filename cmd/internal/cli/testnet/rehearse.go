@@ -67,11 +67,10 @@ otherwise all of it is temporary.`,
 		Args: cobra.MinimumNArgs(1),
 	}, o.run)
 	m := &o.Manifest
-	command.TableFlags(cmd, &m.Label, &m.Group)
+	command.TableFlags(cmd, &m.Label, &m.Group, &m.Schema, " (default: drafted from the file)")
 	command.Flag(cmd, &o.by, "by", "", "column of the sites, a member for each of its texts; it is no input")
 	command.Flag(cmd, &o.members, "members", 4, "without --by: number of members that share the rows").Positive()
 	command.Flag(cmd, &o.without, "without", nil, "columns that are no inputs of a drafted schema")
-	command.Flag(cmd, &m.Schema, "schema", "", "JSON file of the table (default: drafted from the file)")
 	command.Flag(cmd, &m.Epsilon, "epsilon", 0, "privacy budget of each participant (default: the preset's)").Positive()
 	command.Flag(cmd, &m.Rounds, "rounds", 0, "rounds (default: the preset's)").Positive()
 	command.Flag(cmd, &m.Rule, "rule", "", "aggregation rule (default: the preset's, with fewer than 4 sites mean)").

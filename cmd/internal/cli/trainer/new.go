@@ -40,12 +40,7 @@ func New() *cobra.Command {
 	command.Flag(cmd, &o.module.Source, "module", "", "a model of your own, as FILE.py:FUNCTION: the function returns it")
 	command.Flag(cmd, &o.module.Data, "data", "", "data for --module, which are copied: a folder of IDX files, a CSV "+
 		"file with --label or --schema, or what load(hello) of its file reads (default: MNIST)")
-	command.Flag(cmd, &o.module.Label, "label", "", "column of the labels in the CSV file")
-	command.Flag(cmd, &o.module.Schema, "schema", "", "JSON file that describes the CSV file, in place of --label and "+
-		"--group: categories, missing values, bounds; spdl schema draft drafts it")
-	command.Flag(cmd, &o.module.Group, "group", "", "column of the CSV file that names the group of a row, as "+
-		"patient_id: privacy is then for a group and not an example; a folder of images names its groups in "+
-		"train-groups.csv")
+	command.TableFlags(cmd, &o.module.Label, &o.module.Group, &o.module.Schema, "; inputs are those of built-in models")
 	command.Flag(cmd, &o.module.Head, "head", "", "a head for the features of --features, in place of a module: linear, "+
 		"or mlp with 32 hidden units; needs PyTorch").Values("linear", "mlp")
 	command.Flag(cmd, &o.features, "features", "", "an npz file with x and y, and perhaps groups")
