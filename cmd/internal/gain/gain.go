@@ -106,7 +106,6 @@ func logOdds(path string, classes []string, sets ...mnist.Features) (out []mnist
 		return nil, fmt.Errorf("%s has %d lines of CSV, want the header %q and %d rows, as of python3 train.py predict", path,
 			len(lines), head, rows)
 	}
-	const least = 1e-12 // a probability of 0 or 1 has no odds
 	for i, side := range []string{"train", "test"} {
 		f := mnist.Features{Labels: sets[i].Labels, Groups: sets[i].Groups, Inputs: 2}
 		for _, label := range f.Labels {
@@ -116,7 +115,7 @@ func logOdds(path string, classes []string, sets ...mnist.Features) (out []mnist
 				return nil, fmt.Errorf("%s line %d: a row to %s on with probability %s, want one to %s on from 0 to 1, and the "+
 					"label of the row that stands there in the data", path, len(lines)-rows+1, x[0], x[3], side)
 			}
-			p = min(max(p, least), 1-least)
+			p = min(max(p, 1e-12), 1-1e-12) // 0 and 1 have no odds
 			f.X = append(f.X, float32(math.Log(p/(1-p))), params.TableConstant)
 			rows--
 		}
