@@ -8,9 +8,9 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// damage returns two kinds of damage to a model that its accuracy does not show, NaN before the last round. One is the share
-// of the test images of other classes that the trigger moves to its class, the other is the max
-// error of a class. A value is NaN if the test set has no such image.
+// damage returns two kinds of damage to a model that its accuracy does not show, NaN before the last round. One is the
+// share of the test images of other classes that the trigger moves to its class, the other is the max error of a
+// class. A value is NaN if the test set has no such image.
 func (s Spec) damage(round uint64, test mnist.Set, x []float64) ([]float64, error) {
 	if round < s.Params.Training.Rounds {
 		return []float64{math.NaN(), math.NaN()}, nil

@@ -1,6 +1,7 @@
-"""python3 train.py predict MODEL FILE: the probabilities that an exported model of a study gives to the rows of FILE, which
-may be what worker.data names. A line of CSV on standard output for each row: the side (train or test), the label, and the
-probability of each class, those to train on first. spdl model gain reads it. Verify MODEL first (spdl verify model)."""
+"""python3 train.py predict MODEL FILE: the probabilities that an exported model of a study gives to the rows of FILE,
+which may be what worker.data names. A line of CSV on standard output for each row: the side (train or test), the label,
+and the probability of each class, rows to train on first. spdl model gain reads it. Verify MODEL first (spdl verify
+model)."""
 from __future__ import annotations
 
 import csv
