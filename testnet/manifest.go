@@ -190,7 +190,7 @@ func (m *Manifest) fill() {
 		m.Gossip = home.DefaultAppConfig().P2P.Gossip
 	}
 	if _, n := m.Colluders(); n > 0 && m.Patience == 0 {
-		m.Patience = time.Duration(m.participants()) * collusion
+		m.Patience = time.Duration(m.participants()*(1+9*min(1, len(m.Trainer)))) * collusion // ten times for programs
 	}
 	if m.Neighbours == 0 {
 		m.Neighbours = m.Validators - 1

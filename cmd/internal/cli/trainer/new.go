@@ -32,7 +32,7 @@ func New() *cobra.Command {
 			"a function\nof yours builds: a PyTorch module, or a linear model of NumPy or scikit-learn. The templates:\n\n" +
 			strings.Join(about, "\n"),
 		Example: "  spdl new ./study --template pytorch-cnn\n  spdl new ./study --module my.py:build\n" +
-			"  spdl new ./study --module my.py:build --data patients.csv --label diagnosis",
+			"  spdl new ./study --module my.py:build --data patients.csv --schema patients.schema.json",
 		Args: cobra.ExactArgs(1),
 	}, o.run)
 	command.Flag(cmd, &o.template, "template", templates.Names()[0], "template: "+
