@@ -88,7 +88,8 @@ class Model:
         tensors, card = arrays(path)
         self.table = card["model"].get("table")
         if not self.table or "output.weight" not in tensors or len(tensors) > 2:
-            raise ValueError("%s is no linear model of a table" % path)
+            raise ValueError("%s is no linear model of a table: the trainer of a study gives the probabilities of its own "
+                             "(python3 train.py predict)" % path)
         self.unknown = collections.Counter()
         self.weight, self.bias = tensors["output.weight"], tensors.get("output.bias", 0)
 
@@ -114,7 +115,10 @@ class Model:
 
 
 def main(path, file):
-    model = Model(path)
+    try:
+        model = Model(path)
+    except ValueError as e:
+        sys.exit(str(e))
     with open(file, newline="", encoding="utf-8-sig") as text:
         first = text.readline()
         separator = max(",;\t|", key="".join(first.split('"')[::2]).count)
