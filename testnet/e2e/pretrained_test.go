@@ -43,7 +43,8 @@ np.savez(sys.argv[1], x=r.standard_normal((2000, 6)) + 2 * np.eye(6)[y], y=y, ce
 
 // TestKillPretrained kills, in mid-training of an adapter and of a head, a node of four and its trainer with SIGKILL,
 // and starts the node again. It trains again, all nodes have the same hashes, a replay of the chain computes them, and
-// the exports of a later round by a node that lived and by the killed one merge with the weights file into the same bytes.
+// the exports of a later round by a node that lived and by the killed one merge with the weights file into the same
+// bytes.
 func TestKillPretrained(t *testing.T) {
 	python, dir := stage.Python(t, "numpy, torch"), t.TempDir()
 	my, features := filepath.Join(dir, "tuned.py"), filepath.Join(dir, "features.npz")
