@@ -67,4 +67,10 @@ func TestPredictFrames(t *testing.T) {
 	require.NoError(t, os.WriteFile(rows, []byte("age,grade\n50\n"), 0o600))
 	_, stderr = run(script, "model.npz", rows)
 	require.Contains(t, stderr, "line 2: another number of values than the header has, 2")
+	lines, stderr = run("-c", `import json, numpy
+numpy.savez("own.npz", card=json.dumps({"model": {"kind": "external"}}), w=numpy.zeros(2))`)
+	require.Empty(t, strings.Join(lines, ""), stderr)
+	_, stderr = run(script, "own.npz", rows)
+	require.Equal(t, "own.npz is no linear model of a table: the trainer of a study gives the probabilities of its own "+
+		"(python3 train.py predict)\n", stderr)
 }

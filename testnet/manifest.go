@@ -193,7 +193,7 @@ func (m *Manifest) fill() {
 		m.Gossip = home.DefaultAppConfig().P2P.Gossip
 	}
 	if _, n := m.Colluders(); n > 0 && m.Patience == 0 {
-		m.Patience = time.Duration(m.participants()) * collusion
+		m.Patience = time.Duration(m.participants()*(1+9*min(1, len(m.Trainer)))) * collusion // ten times for programs
 	}
 	if m.Neighbours == 0 {
 		m.Neighbours = m.Validators - 1
@@ -289,9 +289,12 @@ func (m *Manifest) checkColluders() error {
 		return nil
 	case n == m.participants():
 		return fmt.Errorf("attack %q by all %d participants, want one honest participant", kind, n)
-	case len(m.Trainer)+len(m.Sites) > 0:
-		return fmt.Errorf("attack %q in a net with a trainer or with sites: colluders compute the gradients of a built-in "+
-			"model and of data that are dealt out", kind)
+	case len(m.Sites) > 0 || len(m.Trainer) > 0 && m.Workers > 0:
+		return fmt.Errorf("attack %q in a net with sites, or with a trainer and workers: colluders compute the gradients of "+
+			"data that are dealt out to validators", kind)
+	case len(m.Trainer) > 0 && (strings.Contains(kind, "hidden-") || strings.HasSuffix(kind, "label-flip")):
+		return fmt.Errorf("attack %q in a net with a trainer, want one that is made of vectors, as alie or mimic: this one "+
+			"needs the slope of logits or other labels, which a trainer does not give", kind)
 	case m.Seed == 0:
 		return fmt.Errorf("attack %q, want a seed, from which colluders compute the gradients of the other nodes: add "+
 			"--seed 1, or seed to the manifest", kind)

@@ -70,10 +70,7 @@ func (n *Net) warnOfAttackers() {
 		nodes[x.Node] = true
 	}
 	if f := int(n.Genesis.Params.Rule.Byzantine); len(nodes) > f {
-		s := "s"
-		if len(nodes) == 1 {
-			s = ""
-		}
+		s := map[bool]string{false: "s"}[len(nodes) == 1]
 		n.Warnings = append(n.Warnings, fmt.Sprintf("%d attacker%s, and the rule withstands %d: the model may be ruined",
 			len(nodes), s, f))
 	}

@@ -48,10 +48,10 @@ type Reporter struct {
 
 	spending spending
 	start    time.Time
-	last     Round
-	count    int
-	past     int // rounds that were closed before this run, until resumed prints them
-	before   int // rounds that were closed before this run
+	Last     Round // that was reported
+	Count    int   // of the reported rounds
+	past     int   // rounds that were closed before this run, until resumed prints them
+	before   int   // rounds that were closed before this run
 }
 
 // Running is the first line of a run: the addresses of its nodes.
@@ -84,8 +84,8 @@ func (r *Reporter) Begin(x Running) error {
 // Round prints a closed round. As text, it prints one line for all rounds that were closed before
 // this run.
 func (r *Reporter) Round(x Round) error {
-	r.last = x
-	r.count++
+	r.Last = x
+	r.Count++
 	r.clear()
 	if x.Past {
 		r.past++
@@ -119,18 +119,12 @@ func (r *Reporter) resumed() {
 	}
 }
 
-// Last returns the last reported round.
-func (r *Reporter) Last() Round { return r.last }
-
-// Count returns the number of reported rounds.
-func (r *Reporter) Count() int { return r.count }
-
 // End prints the summary.
 func (r *Reporter) End(peakRSS int64) error {
 	r.clear()
 	s := Summary{
-		Type: "summary", Rounds: r.count, Heights: r.last.Height, TestAccuracy: r.last.TestAccuracy, Tested: r.last.Tested,
-		Measures: r.last.Measures, Epsilon: r.last.Epsilon, TestChain: r.TestChain,
+		Type: "summary", Rounds: r.Count, Heights: r.Last.Height, TestAccuracy: r.Last.TestAccuracy, Tested: r.Last.Tested,
+		Measures: r.Last.Measures, Epsilon: r.Last.Epsilon, TestChain: r.TestChain,
 		Wall: time.Since(r.start).Seconds(), PeakRSS: peakRSS,
 	}
 	s.CPU, s.WorkersCPU = r.spending.each()
@@ -157,12 +151,12 @@ func (r *Reporter) End(peakRSS int64) error {
 
 // cost formats time and memory of this run, "" if all rounds were closed before it.
 func (r *Reporter) cost(s Summary) string {
-	if r.before > 0 && r.before == r.count {
+	if r.before > 0 && r.before == r.Count {
 		return ""
 	}
 	rounds := ""
 	if r.before > 0 {
-		rounds = fmt.Sprintf(" for the last %d", r.count-r.before)
+		rounds = fmt.Sprintf(" for the last %d", r.Count-r.before)
 	}
 	return fmt.Sprintf(", %.1f s%s, peak memory %.0f MiB over all nodes", s.Wall, rounds, float64(s.PeakRSS)/(1<<20))
 }
@@ -234,13 +228,13 @@ func (r *Reporter) bar() {
 	if r.Progress == nil || r.Rounds == 0 {
 		return
 	}
-	done := barWidth * r.count / int(r.Rounds)
+	done := barWidth * r.Count / int(r.Rounds)
 	left := "starting"
-	if r.count > 0 {
-		each := time.Since(r.start) / time.Duration(r.count)
-		left = fmt.Sprintf("%s left", (each * time.Duration(int(r.Rounds)-r.count)).Round(time.Second))
+	if r.Count > 0 {
+		each := time.Since(r.start) / time.Duration(r.Count)
+		left = fmt.Sprintf("%s left", (each * time.Duration(int(r.Rounds)-r.Count)).Round(time.Second))
 	}
-	fmt.Fprintf(r.Progress, "\r[%s%s] %d/%d  %s", strings.Repeat("#", done), strings.Repeat(".", barWidth-done), r.count,
+	fmt.Fprintf(r.Progress, "\r[%s%s] %d/%d  %s", strings.Repeat("#", done), strings.Repeat(".", barWidth-done), r.Count,
 		r.Rounds, left)
 }
 

@@ -80,16 +80,16 @@ func TestText(t *testing.T) {
 	out.Reset()
 	measures := evaluate.Measures{Majority: 0.88, Frequent: "alive", Class: "dead", Positive: "dead", Recall: 0.25,
 		Examples: 4, Quality: &evaluate.Quality{AUC: 0.75, Brier: 0.0625}, Warnings: []string{"far"}}
-	rare := &Reporter{Out: &out, last: Round{TestAccuracy: value(0.9), Tested: 50, Measures: &measures}}
+	rare := &Reporter{Out: &out, Last: Round{TestAccuracy: value(0.9), Tested: 50, Measures: &measures}}
 	require.NoError(t, rare.End(0))
 	require.Contains(t, out.String(), "test accuracy 0.9000 on 50 examples (guessing alive gives 0.8800; AUC 0.7500")
 	require.Contains(t, out.String(), "\nwarning: far\n")
 	rare.Model = params.Model{Classes: 2, Table: &params.Table{}}
 	require.Equal(t, []string{"accuracy", "guessing", "recall", "AUC", "Brier"}, strings.Fields(rare.results(nil)))
-	require.Equal(t, []string{"0.9000", "0.8800", "0.2500", "0.7500", "0.0625"}, strings.Fields(rare.results(&rare.last)))
+	require.Equal(t, []string{"0.9000", "0.8800", "0.2500", "0.7500", "0.0625"}, strings.Fields(rare.results(&rare.Last)))
 	require.Equal(t, []string{"-", "-", "-", "-", "-"}, strings.Fields(rare.results(&Round{})))
 	rare.Model.Classes = 3
-	require.Equal(t, []string{"0.9000", "0.8800", "0.2500"}, strings.Fields(rare.results(&rare.last)))
+	require.Equal(t, []string{"0.9000", "0.8800", "0.2500"}, strings.Fields(rare.results(&rare.Last)))
 	test := &Reporter{TestChain: true}
 	require.Contains(t, test.privacy(value(1)), "TEST CHAIN ONLY")
 	require.Equal(t, "NO DP GUARANTEE", test.privacy(nil))

@@ -50,7 +50,7 @@ func TestMaliciousTrainerReleasesBits(t *testing.T) {
 	}{{62, 108, 1e-3}, {1600, 1500, 0.03}, {100_000, 1500, 0.05}} {
 		p, rng := leaky(c.d, c.batch), rand.New(rand.NewPCG(1, 1))
 		e := &codeword{units: 10 * c.batch, word: make([]float64, c.d)}
-		trainer, err := newExternal(p, e, privacy.NewSecureSource())
+		trainer, err := NewExternal(p, e, privacy.NewSecureSource())
 		require.NoError(t, err)
 		before, wrong := make([]float64, c.d), 0
 		const rounds = 20

@@ -98,7 +98,7 @@ func moveSums(t *testing.T, rate float64) {
 			require.NoError(t, err)
 			inner, err := NewTrainer(p, part, privacy.NewTestSource(12))
 			require.NoError(t, err)
-			other, err := newExternal(p, rowsAsExamples{inner}, privacy.NewTestSource(11))
+			other, err := NewExternal(p, rowsAsExamples{inner}, privacy.NewTestSource(11))
 			require.NoError(t, err)
 			for kind, trainer := range map[string]*Trainer{"built-in": built, "external": other} {
 				for round := range uint64(5) {

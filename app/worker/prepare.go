@@ -76,7 +76,7 @@ func (w *worker) startExternal(ctx context.Context) (*Trainer, error) {
 	for pause := w.Retry; ; pause = min(2*pause, time.Minute) {
 		examples, err := w.External(ctx, *w.task)
 		if err == nil {
-			trainer, err := newExternal(w.task.Params, examples, w.Source)
+			trainer, err := NewExternal(w.task.Params, examples, w.Source)
 			if err != nil {
 				return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
 			}
@@ -109,7 +109,7 @@ func (w *worker) resume(trainer *Trainer) error {
 	// mechanism. Noise then replaces the lost momentum, because validators reject a gradient whose
 	// norm is too small.
 	if made := int(w.task.Participant.Releases); err == nil && trainer.mechanism.Releases() < made &&
-		w.task.Params.Privacy.NoiseFloor {
+		w.task.Params.Privacy.NoiseFloor && w.task.Params.Privacy.WorkerMomentum > 0 {
 		trainer.mechanism.Resume(made)
 		w.Log("momentum is lost, noise stands in for it", "releases", made)
 	}

@@ -88,9 +88,9 @@ func NewTrainer(p params.Params, data mnist.Features, source *privacy.Source) (*
 	return t, nil
 }
 
-// newExternal returns a trainer for an external model. The trainer closes examples; if newExternal
+// NewExternal returns a trainer for an external model. The trainer closes examples; if NewExternal
 // fails, it closes them itself.
-func newExternal(p params.Params, examples Examples, source *privacy.Source) (*Trainer, error) {
+func NewExternal(p params.Params, examples Examples, source *privacy.Source) (*Trainer, error) {
 	t, err := newTrainer(p, examples.Len(), source)
 	if err != nil {
 		examples.Close()

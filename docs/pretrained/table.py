@@ -1,5 +1,5 @@
 """The leading features of a file of images.py as a table, for the built-in softmax, and the same rows as an npz file, for
-a head: what the two paths make of the same numbers, and hidden attackers, which play built-in models.
+a head: what the two paths make of the same numbers, and hidden attackers, who play built-in models alone.
 
     python3 table.py features.npz FOLDER  # writes table.csv, schema.json and same.npz
     spdl-lab testnet start --data FOLDER/table.csv --schema FOLDER/schema.json --attack 0=hidden-ascent+own-noise --seed 1

@@ -11,25 +11,25 @@ func (v View) uncurved(u, at []float64) []float64 {
 	loss := Goal{Deltas: crossEntropy}
 	here := v.Slope(loss, at)
 	curved := func(p []float64) []float64 {
-		step := nudge / math.Sqrt(dot(p, p))
+		step := nudge / math.Sqrt(Dot(p, p))
 		there := v.Slope(loss, affine(at, step, p))
 		return affine(nil, 1/step, affine(there, -1, here))
 	}
-	lambda := ridge * dot(u, curved(u))
+	lambda := ridge * Dot(u, curved(u))
 	if !(lambda > 0) {
 		return u
 	}
 	p, rest, way := make([]float64, len(u)), u, u
-	left := dot(rest, rest)
+	left := Dot(rest, rest)
 	for range conjugates {
 		h := affine(curved(way), lambda, way)
-		bent := dot(way, h)
+		bent := Dot(way, h)
 		if !(bent > 0) {
 			break
 		}
 		p, rest = affine(p, left/bent, way), affine(rest, -left/bent, h)
 		before := left
-		if left = dot(rest, rest); left < 1e-12 {
+		if left = Dot(rest, rest); left < 1e-12 {
 			break
 		}
 		way = affine(rest, left/before, way)

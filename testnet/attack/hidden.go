@@ -74,7 +74,7 @@ func (a hidden) Craft(v View) []gradients.Vector {
 	if a.goal.Flat {
 		u = normal(v.uncurved(u, at))
 	}
-	if dot(u, u) == 0 {
+	if Dot(u, u) == 0 {
 		return v.Own()
 	}
 	d := disguise{View: v, u: u, mean: v.mean(), least: math.Sqrt(1.01 * float64(v.Admits.Least))}
@@ -119,7 +119,7 @@ func (d disguise) ownNoise() [][]float64 {
 }
 
 // without returns x minus its component along a direction of length 1.
-func without(x, direction []float64) []float64 { return affine(x, -dot(x, direction), direction) }
+func without(x, direction []float64) []float64 { return affine(x, -Dot(x, direction), direction) }
 
 // craft returns the attackers' vectors for a pair of alpha and k, nil if the chain would reject one
 // of them.
@@ -149,8 +149,8 @@ func (d disguise) fill(x, direction []float64) float64 {
 	if len(d.fills) > 1 {
 		far = noiseShare * d.least
 	}
-	along := dot(x, direction)
-	if lacks := d.least*d.least - dot(x, x); lacks > 0 {
+	along := Dot(x, direction)
+	if lacks := d.least*d.least - Dot(x, x); lacks > 0 {
 		far = max(far, math.Sqrt(along*along+lacks)-along)
 	}
 	return far

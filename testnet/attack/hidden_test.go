@@ -106,7 +106,7 @@ func TestHiddenPlanned(t *testing.T) {
 		v.Slope = func(_ attack.Goal, at []float64) []float64 { return at }
 		v.Model = append([]float64{1}, make([]float64, v.Honest[0].Len()-1)...)
 		sent := steps(gradients.Mean(craft(t, name, v)))
-		return dot(sent, at(v)) / math.Sqrt(dot(sent, sent)*dot(at(v), at(v)))
+		return Dot(sent, at(v)) / math.Sqrt(Dot(sent, sent)*Dot(at(v), at(v)))
 	}
 	for name, want := range map[string]bool{"hidden-margin+planned": true, "hidden-margin": false} {
 		expected := along(name, func(v attack.View) []float64 { return v.Expected() })
@@ -143,12 +143,12 @@ func TestHiddenVariants(t *testing.T) {
 	// not would leave a sixth of 0.8.
 	rest := steps(gradients.Mean(own))
 	for _, way := range [][]float64{v.Slope(attack.Goals[0], v.Model), steps(gradients.Mean(v.Honest))} {
-		along := dot(rest, way) / dot(way, way)
+		along := Dot(rest, way) / Dot(way, way)
 		for j := range rest {
 			rest[j] -= along * way[j]
 		}
 	}
-	require.Less(t, dot(rest, rest), 0.02*float64(own[0].SquaredNorm()))
+	require.Less(t, Dot(rest, rest), 0.02*float64(own[0].SquaredNorm()))
 	for _, name := range []string{"hidden-margin+late", "hidden-backdoor+own-noise+late"} {
 		var memory attack.Memory
 		sent := func(round, now uint64) []gradients.Vector {
@@ -172,7 +172,7 @@ func steps(f gradients.Fraction) []float64 {
 	return x
 }
 
-func dot(a, b []float64) (sum float64) {
+func Dot(a, b []float64) (sum float64) {
 	for j := range a {
 		sum += a[j] * b[j]
 	}

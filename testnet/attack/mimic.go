@@ -55,7 +55,7 @@ func (m *mimicry) learn(v View) {
 	most := math.Inf(-1)
 	for i, h := range v.Honest {
 		d := difference(h, m.mean)
-		along := dot(d, m.way)
+		along := Dot(d, m.way)
 		for j := range way {
 			way[j] += fresh * along * d[j]
 		}
@@ -74,7 +74,8 @@ func difference(g gradients.Vector, mean []float64) []float64 {
 	return out
 }
 
-func dot(a, b []float64) (sum float64) {
+// Dot returns the inner product of two vectors of one length.
+func Dot(a, b []float64) (sum float64) {
 	for j := range a {
 		sum += a[j] * b[j]
 	}
@@ -83,7 +84,7 @@ func dot(a, b []float64) (sum float64) {
 
 // normal scales a vector to length 1. The zero vector stays zero.
 func normal(x []float64) []float64 {
-	length := math.Sqrt(dot(x, x))
+	length := math.Sqrt(Dot(x, x))
 	if length == 0 {
 		return x
 	}

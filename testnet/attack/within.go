@@ -41,10 +41,10 @@ func minMax(v View, offset [][]float64, std []float64) float64 {
 			most = max(most, float64(gradients.SquaredDistance(a, b)))
 		}
 	}
-	length, reach := dot(std, std), math.Inf(1)
+	length, reach := Dot(std, std), math.Inf(1)
 	for _, o := range offset {
-		half := dot(o, std)
-		reach = min(reach, root(length, half, dot(o, o)-most))
+		half := Dot(o, std)
+		reach = min(reach, root(length, half, Dot(o, o)-most))
 	}
 	return reach
 }
@@ -59,9 +59,9 @@ func minSum(v View, offset [][]float64, std []float64) float64 {
 			sum += float64(gradients.SquaredDistance(a, b))
 		}
 		most = max(most, sum)
-		own += dot(offset[i], offset[i])
+		own += Dot(offset[i], offset[i])
 	}
-	return root(float64(len(offset))*dot(std, std), 0, own-most)
+	return root(float64(len(offset))*Dot(std, std), 0, own-most)
 }
 
 // root returns the larger k with a k^2 - 2 b k + c = 0, and 0 if there is none.

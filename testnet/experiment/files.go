@@ -28,10 +28,7 @@ type Summary struct {
 
 // notes returns the provenance of a file.
 func (r Runner) notes(e Experiment) []figure.Note {
-	kind := "full run"
-	if r.Quick {
-		kind = "QUICK RUN: fewer rounds and cells, not for citing"
-	}
+	kind := map[bool]string{true: "QUICK RUN: fewer rounds and cells, not for citing", false: "full run"}[r.Quick]
 	seeds := fmt.Sprint(r.first())
 	if n := r.seedsOf(e); n > 1 {
 		reads := e.Reads

@@ -46,9 +46,6 @@ func Knock(raw net.Conn, theirs p2p.DefaultNodeInfo) (*Knocker, error) {
 // stranger sends on each.
 var Unfinished = map[int32]int{0x40: 95 << 20, 0x61: 15 << 20, 0x60: 3 << 20, 0x30: 5 << 20, 0x51: 5 << 20}
 
-// UnfinishedSmall is like Unfinished, with sizes that the limits of a chain with a small model allow.
-var UnfinishedSmall = map[int32]int{0x40: 1400_000, 0x30: 120_000, 0x51: 120_000, 0x38: 60_000, 0x21: 64_000}
-
 // Begin begins a message on each channel and never ends it. channels has the number of bytes to
 // send on each channel.
 func (s *Knocker) Begin(channels map[int32]int) error {

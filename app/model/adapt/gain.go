@@ -1,6 +1,8 @@
 package adapt
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -63,27 +65,32 @@ type Report struct {
 
 // Gain measures the ways from the chain's model, shared, to a model for a member: fitted to train, measured
 // on test. A threshold of 0 stands for the rate of the training rows. Intervals are of draws of whole
-// groups, the same in every run.
-func Gain(train, test mnist.Features, shared []float64, threshold float64) (r Report, err error) {
+// groups, the same in every run. own are the rows of train and test with the inputs of Alone, if it has others.
+func Gain(train, test mnist.Features, shared []float64, threshold float64, own ...mnist.Features) (Report, error) {
 	if !slices.Contains(test.Labels, 0) || !slices.Contains(test.Labels, 1) {
-		return r, fmt.Errorf("all %d test rows have one label", test.Len())
+		return Report{}, fmt.Errorf("all %d test rows have one label", test.Len())
 	}
 	if test.Inputs != len(shared) {
-		return r, errors.New("the test rows do not fit the model")
+		return Report{}, errors.New("the test rows do not fit the model")
 	}
 	ways, err := Fit(train, shared)
 	if err != nil {
-		return r, err
+		return Report{}, err
 	}
-	units := unitsOf(test)
-	r = Report{Rows: test.Len(), Units: len(units), Positives: positives(test), Threshold: threshold}
-	if r.Threshold == 0 {
-		r.Threshold = float64(positives(train)) / float64(train.Len())
-	}
-	chosen := Best(ways[:len(ways)-1]).Name
+	units, alone := unitsOf(test), len(ways)-1
+	r := Report{Rows: test.Len(), Units: len(units), Positives: bytes.Count(test.Labels, []byte{1}),
+		Threshold: cmp.Or(threshold, float64(bytes.Count(train.Labels, []byte{1}))/float64(train.Len()))}
+	chosen := Best(ways[:alone]).Name
 	all := make([]evaluate.Scored, len(ways))
 	for i, w := range ways {
 		all[i] = scored(test, w.Parameters)
+	}
+	if len(own) == 2 {
+		made, err := Fit(own[0], make([]float64, own[0].Inputs))
+		if err != nil {
+			return r, err
+		}
+		ways[alone], all[alone] = made[alone], scored(own[1], made[alone].Parameters)
 	}
 	drawn := make([][]evaluate.Quality, len(ways))
 	rng := rand.New(rand.NewPCG(0, 1))
@@ -98,7 +105,7 @@ func Gain(train, test mnist.Features, shared []float64, threshold float64) (r Re
 			drawn[i] = append(drawn[i], all[i].Measure(counts, r.Threshold))
 		}
 	}
-	ones, alone := slices.Repeat([]float64{1}, test.Len()), len(ways)-1
+	ones := slices.Repeat([]float64{1}, test.Len())
 	base := all[alone].Measure(ones, r.Threshold)
 	for i, w := range ways {
 		m := Measured{Way: w, Curve: all[i].Curve(ones), Chosen: w.Name == chosen}
@@ -138,13 +145,6 @@ func (r Report) Ways() (out []Way) {
 		out = append(out, m.Way)
 	}
 	return out
-}
-
-func positives(rows mnist.Features) (n int) {
-	for _, label := range rows.Labels {
-		n += int(label)
-	}
-	return n
 }
 
 // interval returns a measure with its percentiles. A draw without positive or without negative rows has none.

@@ -246,7 +246,7 @@ func TestJoin(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []table.Part{{Name: "north", Path: paths[0], Rows: 300},
 		{Name: "south.v2", Path: paths[1], Rows: 300}}, []table.Part{*parts[0], *parts[1]})
-	d, err := table.DraftSchema(all, "y", "")
+	d, err := table.DraftSchema([]string{all}, "y", "")
 	require.NoError(t, err)
 	require.Equal(t, 600, d.Rows)
 	require.Equal(t, "an id, by its name", d.Columns[1].Note)

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
@@ -171,6 +175,110 @@ func TestNewGroupedModule(t *testing.T) {
 	}
 }
 
+// schemaModel is a file whose function builds a linear model for whatever inputs the data have.
+const schemaModel = `import numpy as np
+def build(hello, data):
+    return {"w": np.zeros((2, data[0].shape[1])), "b": np.zeros(2)}
+`
+
+// TestNewModuleOfSchema: with a schema a module of one's own has the inputs of the built-in models bit for bit, on the
+// same sides, and the group of the schema is the unit of privacy.
+func TestNewModuleOfSchema(t *testing.T) {
+	python, my, csv := stage.Python(t, "numpy"), written(t, "my.py", schemaModel), hospitals(t, 900)
+	drafted, dir := filepath.Join(t.TempDir(), "schema.json"), filepath.Join(t.TempDir(), "study")
+	_, stderr, code := spdl(t, "schema", "draft", csv, "--label", "outcome", "--group", "id", "--out", drafted)
+	require.Zero(t, code, stderr)
+	create := func(schema, dir string) (string, string, int) {
+		return spdl(t, "new", dir, "--module", my+":build", "--python", python, "--data", csv, "--schema", schema)
+	}
+	stdout, stderr, code := create(drafted, dir)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "SPDL clips each group's gradient")
+	require.Contains(t, stderr, "a row has 9 inputs, those of the built-in models")
+	stdout, stderr, code = spdl(t, "trainer", "check", filepath.Join(dir, "train.py"), "--python", python)
+	require.Zero(t, code, stdout+stderr)
+
+	own, err := preset.Source{Path: csv, Schema: drafted}.Read()
+	require.NoError(t, err)
+	p, err := preset.Make("default", 4, preset.Own{Data: &own})
+	require.NoError(t, err)
+	data, err := table.Load(csv, *own.Table)
+	require.NoError(t, err)
+	var want []byte
+	for _, set := range []mnist.Set{data.Train, data.Test} {
+		f, err := inputs.Features(set, nil, p.Model, inputs.Keep{})
+		require.NoError(t, err)
+		for _, x := range f.X {
+			want = binary.LittleEndian.AppendUint32(want, math.Float32bits(x))
+		}
+		want = append(want, f.Labels...)
+	}
+	cmd := exec.Command(python, "-B", "-c", `import json, sys
+from spdl_trainer import data
+config = json.loads(json.load(open("params.json"))["model"]["config"])
+x, y, x_test, y_test, _ = data.table(config["data"], config["table"], config["centred"])
+for a in (x, y.astype("u1"), x_test, y_test.astype("u1")):
+    sys.stdout.buffer.write(a.tobytes())`)
+	cmd.Dir = dir
+	got, err := cmd.Output()
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(want, got), "%d and %d bytes", len(want), len(got))
+
+	weighed := strings.Replace(read(t, drafted), `"rate"`, `"weights":[1,4],"rate"`, 1)
+	for says, schema := range map[string]string{
+		"has weights [1 4] of classes, which are for built-in models": weighed,
+		`line 2, column "smoker": no finite number`: regexp.MustCompile(`"smoker",[^}]*`).ReplaceAllString(
+			read(t, drafted), `"smoker","low":0,"high":1`),
+		`column "age" is from 90 to 5, want numbers, the larger one second`: regexp.MustCompile(
+			`"age","low":[^,]*,"high":[^,]*`).ReplaceAllString(read(t, drafted), `"age","low":90,"high":5`),
+	} {
+		_, stderr, code := create(written(t, "schema.json", schema), filepath.Join(t.TempDir(), "study"))
+		require.Equal(t, 1, code, stderr)
+		require.Contains(t, stderr, says)
+	}
+	_, stderr, code = spdl(t, "new", dir+"2", "--module", my+":build", "--schema", drafted)
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "schema.json\" describes one: name the file with --data")
+}
+
+// TestGainOfModule: predict of a study gives a member's rows the probabilities of the exported model, and gain measures
+// them; a built-in model has no such file, and nothing adapts a module.
+func TestGainOfModule(t *testing.T) {
+	stage.NotShort(t, "runs a net")
+	python, my, csv := stage.Python(t, "numpy"), written(t, "my.py", schemaModel), hospitals(t, 900)
+	drafted, dir := filepath.Join(t.TempDir(), "schema.json"), filepath.Join(t.TempDir(), "study")
+	_, stderr, code := spdl(t, "schema", "draft", csv, "--label", "outcome", "--out", drafted)
+	require.Zero(t, code, stderr)
+	_, stderr, code = spdl(t, "new", dir, "--module", my+":build", "--python", python, "--data", csv, "--schema", drafted,
+		"--rounds", "3", "--epsilon", "8")
+	require.Zero(t, code, stderr)
+	net, _ := staying(t, "--manifest", filepath.Join(dir, "net.toml"))
+	file, rows := filepath.Join(dir, "m.safetensors"), filepath.Join(dir, "p.csv")
+	_, stderr, code = spdl(t, "model", "export", "--node", net.Nodes[1].RPC, "--out", file)
+	require.Zero(t, code, stderr)
+	out, err := exec.Command(python, "-B", filepath.Join(dir, "train.py"), "predict", file, csv).Output()
+	require.NoError(t, err)
+	require.Equal(t, 901, strings.Count(string(out), "\n"))
+	require.NoError(t, os.WriteFile(rows, out, 0o600))
+	stdout, stderr, code := spdl(t, "model", "gain", file, "--data", csv, "--probabilities", rows)
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `(?s)shared +0\.[5-9].*\nalone +0\.[6-9]`, stdout)
+	_, stderr, code = spdl(t, "model", "gain", file, "--data", csv)
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, `--probabilities is "" and the model of kind external`)
+	_, stderr, code = spdl(t, "model", "adapt", file, "--data", csv)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "its own program adapts it")
+}
+
+// read returns the content of a file.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(content)
+}
+
 // TestNewModuleOnGroupsOfImages: a study of a folder with a file of groups has those groups, and keeps
 // its promises with them.
 func TestNewModuleOnGroupsOfImages(t *testing.T) {
@@ -261,7 +369,7 @@ func TestModulesThatAreNone(t *testing.T) {
 		{"names a column of a CSV file", 2, []string{"--module", my + ":build", "--label", "x"}},
 		{"--group \"p\" names a column of a CSV file: name its labels", 2,
 			[]string{"--module", my + ":build", "--group", "p"}},
-		{"--data, --label, --group and --adapt are for --module", 2, []string{"--data", my}},
+		{"--data, --label, --schema, --group and --adapt are for --module", 2, []string{"--data", my}},
 		{"a study has one model", 2, []string{"--module", my + ":build", "--template", "sklearn"}},
 		{"build returns a object, want a torch.nn.Module", 1, []string{"--module", my + ":forest"}},
 		{"has no function none", 1, []string{"--module", my + ":none"}},
@@ -446,7 +554,7 @@ np.savez(sys.argv[1], x=x, y=y, centre=np.full(6, 0.3), scale=np.ones(6))`, feat
 	for says, args := range map[string][]string{
 		"--head and --features are for each other":        {"--head", "linear"},
 		`--head is "cnn", want linear or mlp`:             {"--head", "cnn", "--features", features},
-		`is "lab.py", want a .npz or a .parquet file`:     {"--head", "mlp", "--features", "lab.py"},
+		`is "lab.py", want a .npz file`:                   {"--head", "mlp", "--features", "lab.py"},
 		"a study of features has no other model, data or": {"--head", "mlp", "--features", features, "--adapt", "bias"},
 	} {
 		_, stderr, code := spdl(t, append([]string{"new", filepath.Join(t.TempDir(), "s")}, args...)...)

@@ -43,7 +43,7 @@ func (o *own) gained(r *pages.Request) (last pages.Gained) {
 		done := make(chan struct{})
 		o.running, o.begun = done, time.Now()
 		go func() {
-			g, err := gain.Of(o.path, now.Params.Model, x, 0)
+			g, err := gain.Of(o.path, now.Params.Model, x, 0, "")
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			if o.last = (pages.Gained{At: at, Report: &g}); err != nil {

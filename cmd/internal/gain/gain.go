@@ -4,9 +4,15 @@ package gain
 import (
 	"bytes"
 	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"math"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -32,8 +38,16 @@ type Report struct {
 // Measures reports whether the gain by models of a shape is known: by those of a table of two classes.
 func Measures(m params.Model) bool { return m.Kind == params.ModelLogistic }
 
-// Of measures what the owner of a CSV file gains by a chain's model.
-func Of(path string, m params.Model, parameters []float64, threshold float64) (g Report, err error) {
+// Of measures what the owner of a CSV file gains by a chain's model. The probabilities that an external model gives to
+// the rows are in a file of python3 train.py predict; for another model its name is "".
+func Of(path string, m params.Model, parameters []float64, threshold float64, probabilities string) (g Report,
+	err error) {
+	external := m.Kind == params.ModelExternal
+	if external {
+		if m, err = tableOf(m); err != nil {
+			return g, err
+		}
+	}
 	if !Measures(m) {
 		return g, fmt.Errorf("the gain is of models of two classes, this one has %d", m.Classes)
 	}
@@ -53,13 +67,64 @@ func Of(path string, m params.Model, parameters []float64, threshold float64) (g
 	if m.Table.Group != "" {
 		g.Unit = "groups by " + m.Table.Group
 	}
-	if g.Report, err = adapt.Gain(train, test, parameters, threshold); err != nil {
+	var own []mnist.Features
+	rows := []mnist.Features{train, test}
+	if external {
+		own, parameters = rows, []float64{1, 0}
+		if rows, err = logOdds(probabilities, m.Table.Classes, own...); err != nil {
+			return g, err
+		}
+	}
+	if g.Report, err = adapt.Gain(rows[0], rows[1], parameters, threshold, own...); err != nil {
 		return g, fmt.Errorf("%s: %w", path, err)
 	}
 	said := float64(bytes.Count(train.Labels, []byte{1})) / float64(train.Len())
 	rate := float64(g.Positives) / float64(g.Rows)
 	g.ByRate = rate*(1-said)*(1-said) + (1-rate)*said*said
 	return g, nil
+}
+
+// tableOf returns the model that a member makes alone on the table of an external model's configuration.
+func tableOf(m params.Model) (params.Model, error) {
+	var c struct{ Table *params.Table }
+	if err := json.Unmarshal([]byte(m.Config), &c); err != nil || c.Table == nil || len(c.Table.Classes) != 2 {
+		return m, errors.New("the gain is of models of tables of two classes, and model.config of this external one has no " +
+			"such table: spdl new --module with --schema makes one")
+	}
+	m = params.Model{Kind: params.ModelLogistic, Classes: 2, NoBias: true, Table: c.Table, Pool: 1,
+		Inputs: uint32(c.Table.Inputs() + 1), PixelMean: params.TableMean, PixelScale: params.TableScale}
+	return m, c.Table.Validate(m)
+}
+
+// logOdds reads the file of the probabilities of training and test rows, and returns rows of two inputs: the log odds
+// of the second class, and the constant.
+func logOdds(path string, classes []string, sets ...mnist.Features) (out []mnist.Features, err error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := csv.NewReader(bytes.NewReader(content)).ReadAll()
+	head, rows := append([]string{"side", "label"}, classes...), sets[0].Len()+sets[1].Len()
+	if err != nil || len(lines) != 1+rows || !slices.Equal(lines[0], head) {
+		return nil, fmt.Errorf("%s has %d lines of CSV, want the header %q and %d rows, as of python3 train.py predict", path,
+			len(lines), head, rows)
+	}
+	for i, side := range []string{"train", "test"} {
+		f := mnist.Features{Labels: sets[i].Labels, Groups: sets[i].Groups, Inputs: 2}
+		for _, label := range f.Labels {
+			x := lines[len(lines)-rows]
+			p, err := strconv.ParseFloat(x[3], 64)
+			if err != nil || !(p >= 0 && p <= 1) || x[0] != side || x[1] != classes[label] {
+				return nil, fmt.Errorf("%s line %d: a row to %s on with probability %s, want one to %s on from 0 to 1, and the "+
+					"label of the row that stands there in the data", path, len(lines)-rows+1, x[0], x[3], side)
+			}
+			p = min(max(p, 1e-12), 1-1e-12) // 0 and 1 have no odds
+			f.X = append(f.X, float32(math.Log(p/(1-p))), params.TableConstant)
+			rows--
+		}
+		out = append(out, f)
+	}
+	return out, nil
 }
 
 // verdicts say what the verdict of the chosen model means.

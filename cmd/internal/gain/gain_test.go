@@ -2,17 +2,23 @@ package gain_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/gain"
+	"github.com/spdl/spdl/mnist"
 )
 
 // TestByTheRate: the score of guessing the training rows' rate stands beside the models', and it is said if none is
@@ -27,7 +33,7 @@ func TestByTheRate(t *testing.T) {
 	m := params.Model{Kind: params.ModelLogistic, Inputs: 2, Classes: 2, NoBias: true, Pool: 1,
 		PixelMean: params.TableMean, PixelScale: params.TableScale, Table: &params.Table{Label: "y",
 			Classes: []string{"0", "1"}, Columns: []params.Column{{Name: "x", High: 1}}}}
-	g, err := gain.Of(path, m, []float64{3, 0}, 0)
+	g, err := gain.Of(path, m, []float64{3, 0}, 0, "")
 	require.NoError(t, err)
 	data, err := home.LoadData(path, m)
 	require.NoError(t, err)
@@ -52,6 +58,74 @@ func TestByTheRate(t *testing.T) {
 	var out strings.Builder
 	g.Text(&out)
 	require.Regexp(t, `(?m)^by the rate +0.500 `, out.String())
+}
+
+// TestOfAModule: by the probabilities of a logistic model an external model gains what that model gains, beside the
+// same model that the member makes alone. A file of other rows is an error with its line.
+func TestOfAModule(t *testing.T) {
+	random, text := rand.New(rand.NewPCG(3, 3)), "x,z,y\n"
+	for range 600 {
+		x, y := random.NormFloat64(), "no"
+		if random.Float64() < 1/(1+math.Exp(-2*x)) {
+			y = "yes"
+		}
+		text += fmt.Sprintf("%.3f,%d,%s\n", x, random.IntN(2), y)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "rows.csv")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	m := params.Model{Kind: params.ModelLogistic, Inputs: 4, Classes: 2, NoBias: true, Pool: 1,
+		PixelMean: params.TableMean, PixelScale: params.TableScale, Table: &params.Table{Label: "y",
+			Classes: []string{"no", "yes"}, Columns: []params.Column{{Name: "x", Low: -3, High: 3},
+				{Name: "z", Values: []string{"0", "1"}}}}}
+	shared := []float64{4, 0.1, 0, -0.5}
+	want, err := gain.Of(path, m, shared, 0, "")
+	require.NoError(t, err)
+
+	data, err := home.LoadData(path, m)
+	require.NoError(t, err)
+	lines := []string{"side,label,no,yes"}
+	for i, set := range []mnist.Set{data.Train, data.Test} {
+		rows, err := inputs.Features(set, nil, m, inputs.Keep{})
+		require.NoError(t, err)
+		for k, label := range rows.Labels {
+			score := 0.
+			for j, x := range rows.Row(k) {
+				score += float64(x) * shared[j]
+			}
+			p := 1 / (1 + math.Exp(-score))
+			lines = append(lines, fmt.Sprintf("%s,%s,%.9g,%.9g", []string{"train", "test"}[i], m.Table.Classes[label], 1-p, p))
+		}
+	}
+	config, err := json.Marshal(map[string]any{"table": m.Table})
+	require.NoError(t, err)
+	of := func(config string, lines []string) (gain.Report, error) {
+		probabilities := filepath.Join(dir, "p.csv")
+		require.NoError(t, os.WriteFile(probabilities, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+		return gain.Of(path, params.Model{Kind: params.ModelExternal, Config: config}, []float64{7}, 0, probabilities)
+	}
+	got, err := of(string(config), lines)
+	require.NoError(t, err)
+	require.Equal(t, want.Models[3], got.Models[3], "the model that the member makes alone")
+	require.InDelta(t, want.Models[0].Brier.Value, got.Models[0].Brier.Value, 1e-6)
+	require.InDelta(t, want.Models[0].AUC.Low, got.Models[0].AUC.Low, 1e-3)
+	require.InDelta(t, want.Models[1].Brier.Value, got.Models[1].Brier.Value, 1e-5, "with an intercept of its own")
+	require.Equal(t, []any{want.Rows, want.ByRate, want.Class}, []any{got.Rows, got.ByRate, got.Class})
+
+	changed := func(at int, line string) []string { return slices.Replace(slices.Clone(lines), at, at+1, line) }
+	for says, change := range map[string][]string{
+		"p.csv has 600 lines of CSV, want the header":                                lines[1:],
+		"p.csv line 3: a row to train on with probability 1.5, want one to train on": changed(2, "train,no,0,1.5"),
+		"p.csv line 601: a row to train on with probability 0.5, want one to test on from 0 to 1": changed(
+			600, "train,no,.5,0.5"),
+	} {
+		_, err := of(string(config), change)
+		require.ErrorContains(t, err, says)
+	}
+	_, err = of(`{"data":"x.npz"}`, lines)
+	require.ErrorContains(t, err, "model.config of this external one has no such table")
+	_, err = of(strings.Replace(string(config), `"high":3`, `"high":-5`, 1), lines)
+	require.ErrorContains(t, err, `column "x" is from -3 to -5`)
 }
 
 // TestWarning: without a home a file is doubted each time. With one its training rows are counted among the file's test

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 type trainerConfig struct {
 	Data    string        `json:"data,omitempty"` // from the study's folder
 	Table   *params.Table `json:"table,omitempty"`
+	Centred bool          `json:"centred,omitempty"` // the inputs are those of the built-in models: less a typical row's
 	Weights *weights      `json:"weights,omitempty"`
 	Adapt   string        `json:"adapt,omitempty"`
 }
@@ -46,14 +48,18 @@ func (m Module) copyData(dir string) (trainerConfig, error) {
 	case m.Data == "":
 		err = mnist.Write(dir)
 	case err != nil:
-	case info.IsDir() && m.Label == "":
+	case info.IsDir() && m.Label+m.Schema == "":
 		err = os.CopyFS(filepath.Join(dir, c.Data), os.DirFS(m.Data))
 	default:
 		c.Data += filepath.Ext(m.Data)
-		if m.Label != "" {
+		if m.Label+m.Schema != "" {
 			var d preset.Data
-			d, err = preset.Source{Path: m.Data, Label: m.Label, Group: m.Group}.Read()
-			c.Table = d.Table
+			d, err = preset.Source{Path: m.Data, Label: m.Label, Group: m.Group, Schema: m.Schema}.Read()
+			c.Table, c.Centred = d.Table, m.Schema != ""
+			if err == nil && len(d.Table.Weights) > 0 {
+				err = fmt.Errorf("%s has weights %v of classes, which are for built-in models: leave them out, or weigh the "+
+					"loss in train.py", m.Schema, d.Table.Weights)
+			}
 		}
 		if err == nil {
 			err = copyFile(m.Data, filepath.Join(dir, c.Data))

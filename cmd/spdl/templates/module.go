@@ -25,8 +25,11 @@ type Module struct {
 	Data  string
 	Label string // the column of the labels, if Data is a table
 	Group string // the column of the groups, which are then the unit of privacy; "" for none
-	Head  string // "linear" or "mlp", a head for the features in Data, in place of Source
-	Adapt string // what is trained of a pretrained module: "bias", "lora:rank=4", or "" for what it does not freeze
+	// Schema is the path of a JSON file that describes Data, in place of Label and Group; inputs are then those of the
+	// built-in models.
+	Schema string
+	Head   string // "linear" or "mlp", a head for the features in Data, in place of Source
+	Adapt  string // what is trained of a pretrained module: "bias", "lora:rank=4", or "" for what it does not freeze
 }
 
 // source matches a valid Module.Source. Python imports the file by its name, so the name has few
@@ -39,8 +42,8 @@ func (m Module) Check() error {
 		if heads[m.Head] == "" {
 			return fmt.Errorf("--head is %q, want linear or mlp", m.Head)
 		}
-		if end := filepath.Ext(m.Data); end != ".npz" && end != ".parquet" {
-			return fmt.Errorf("--features is %q, want a .npz or a .parquet file", m.Data)
+		if filepath.Ext(m.Data) != ".npz" {
+			return fmt.Errorf("--features is %q, want a .npz file", m.Data)
 		}
 		return nil
 	}
@@ -136,6 +139,11 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	c, err := m.copyData(dir)
 	if err != nil {
 		return p, err
+	}
+	if c.Centred {
+		m.Group = c.Table.Group
+		fmt.Fprintf(o.Log, "a row has %d inputs, those of the built-in models: the schema's in its order, less a typical "+
+			"row's, and the constant %g\n", c.Table.Inputs()+1, params.TableConstant)
 	}
 	d, err := describe(ctx, dir, m.Source, c, o)
 	if err != nil {

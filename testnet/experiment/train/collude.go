@@ -1,9 +1,14 @@
 package train
 
 import (
+	"context"
+
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/privacy"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/attack"
 )
@@ -22,7 +27,7 @@ func (p *Participants) scripts() map[int]attack.Script {
 // Collude gives the colluders of a net's manifest, if there are any, what an attack on gradients
 // needs. The seeds of the honest participants are known, and so are their gradients: the colluders
 // train as all participants, round by round.
-func Collude(n *testnet.Net) error {
+func Collude(n *testnet.Net) (err error) {
 	kind, byzantine := n.Manifest.Colluders()
 	if kind == "" {
 		return nil
@@ -33,13 +38,32 @@ func Collude(n *testnet.Net) error {
 	if m.Partition == home.PartitionDirichlet {
 		spec.Alpha = m.Alpha
 	}
-	data, err := home.LoadData(m.Data, spec.Params.Model)
-	if err != nil {
-		return err
+	var all *Participants
+	var data mnist.Data
+	if len(m.Trainer) > 0 {
+		all, err = withTrainers(spec, n)
+	} else if data, err = home.LoadData(m.Data, spec.Params.Model); err == nil {
+		all, err = NewParticipants(spec, data.Train)
 	}
-	all, err := NewParticipants(spec, data.Train)
 	if err == nil {
 		n.Manifest.Scripted = all.scripts()
 	}
 	return err
+}
+
+// withTrainers makes the workers of an external model: the colluders start the trainer of each participant once more.
+func withTrainers(spec Spec, n *testnet.Net) (*Participants, error) {
+	p, err := withoutWorkers(spec)
+	for i := 0; err == nil && i < spec.Nodes; i++ {
+		var w *worker.Trainer
+		if c, a, failed := home.Load(n.Nodes[i].Home); failed != nil {
+			err = failed
+		} else if program, failed := trainer.Start(context.Background(), home.TrainerOf(c, a.Worker, nil), spec.Params.Model,
+			spec.Params.Privacy); failed != nil {
+			err = failed
+		} else if w, err = worker.NewExternal(spec.Params, program, privacy.NewTestSource(a.Worker.TestSeed)); err == nil {
+			p.workers = append(p.workers, w)
+		}
+	}
+	return p, err
 }

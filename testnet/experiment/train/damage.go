@@ -8,18 +8,13 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// damageAfter returns the result of damage after the last round, and NaN after any other round.
-func (s Spec) damageAfter(round uint64, test mnist.Set, x []float64) ([]float64, error) {
+// damage returns two kinds of damage to a model that its accuracy does not show, NaN before the last round. One is the
+// share of the test images of other classes that the trigger moves to its class, the other is the max error of a
+// class. A value is NaN if the test set has no such image.
+func (s Spec) damage(round uint64, test mnist.Set, x []float64) ([]float64, error) {
 	if round < s.Params.Training.Rounds {
 		return []float64{math.NaN(), math.NaN()}, nil
 	}
-	return s.damage(test, x)
-}
-
-// damage returns two kinds of damage to a model that its accuracy does not show. One is the share
-// of the test images of other classes that the trigger moves to its class, the other is the max
-// error of a class. A value is NaN if the test set has no such image.
-func (s Spec) damage(test mnist.Set, x []float64) ([]float64, error) {
 	plain, err := s.inputs(test)
 	if err != nil {
 		return nil, err

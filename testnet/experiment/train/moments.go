@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/testnet/attack"
 )
 
 // moments are estimates from a round's honest gradients G_i, in gradient units. For n gradients,
@@ -38,13 +39,6 @@ func momentsOf(vectors []gradients.Vector, step float64) moments {
 	return m
 }
 
-func dot(a, b []float64) (sum float64) {
-	for j := range a {
-		sum += a[j] * b[j]
-	}
-	return sum
-}
-
 // sums are the quantities of Theorem 2, over the rounds so far:
 //
 //	loss     = sum of F(A_t, X_t), where X_t are the batches of the honest participants
@@ -54,7 +48,7 @@ type sums struct{ loss, steepest, spread float64 }
 
 func (s *sums) add(loss float64, m moments) {
 	s.loss += loss
-	s.steepest = max(s.steepest, math.Sqrt(dot(m.mean, m.mean)))
+	s.steepest = max(s.steepest, math.Sqrt(attack.Dot(m.mean, m.mean)))
 	s.spread = max(s.spread, m.spread)
 }
 

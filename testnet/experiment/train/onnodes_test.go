@@ -1,7 +1,9 @@
 package train_test
 
 import (
+	"encoding/json"
 	"math"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,6 +14,8 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/experiment/train"
@@ -81,12 +85,18 @@ func hiddenNet(t *testing.T, s train.Spec) []float64 {
 	}
 	n, err := testnet.Init(m)
 	require.NoError(t, err)
+	return netModel(t, n)
+}
+
+// netModel runs a net, and returns its last model.
+func netModel(t *testing.T, n *testnet.Net) []float64 {
+	t.Helper()
 	require.NoError(t, train.Collude(n))
 	nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, nodes.Stop()) }()
 	require.NoError(t, testnet.Follow(t.Context(), n, nil, func(r testnet.Round) error {
-		require.Equal(t, s.Nodes, r.Included, "round %d waits for the colluders", r.Round)
+		require.Equal(t, n.Manifest.Validators, r.Included, "round %d waits for the colluders", r.Round)
 		return nil
 	}))
 	c, err := client.New(n.Nodes[n.Manifest.HonestFirst()[0]].RPC)
@@ -96,6 +106,50 @@ func hiddenNet(t *testing.T, s train.Spec) []float64 {
 	model, err := app.DecodeParameters(state.Parameters)
 	require.NoError(t, err)
 	return model
+}
+
+// TestColludersOfAnExternalModel: a colluder that knows what the other participants' trainers compute, and their noise,
+// sends what cancels it: the model stays where it began, but for the rounding of a coordinate. Attacks that need more
+// than vectors are rejected.
+func TestColludersOfAnExternalModel(t *testing.T) {
+	stage.NotShort(t, "runs nets")
+	python := stage.Python(t, "json")
+	folder, err := filepath.Abs("../../../app/worker/trainer/testdata")
+	require.NoError(t, err)
+	model := filepath.Join(t.TempDir(), "model.json")
+	text, err := json.Marshal(params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows,
+		Tensors: []params.Tensor{{Name: "w", Shape: []uint32{1, 6}, Init: params.InitZeros}}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(model, text, 0o600))
+	m := testnet.Manifest{
+		Validators: 4, Preset: preset.NameExternal, Model: model, Examples: 50, Rounds: 4, Seed: 5, Memory: true,
+		Patience: time.Minute, Trainer: []string{python, "study.py", "right"}, TrainerDir: folder,
+		TrainerRead: []string{"../python"},
+		Adjust: func(p *params.Params) {
+			p.Rule.Name, p.Privacy.NoiseFloor, p.Election.CommitReveal, p.Training.Momentum = "mean", false, false, 0
+			p.Election.QuorumBlocks = 1000 // rounds wait for all
+		},
+	}
+	length := func(attacks ...testnet.Attack) (l float64, p params.Params) {
+		m.Home, m.Attacks = filepath.Join(t.TempDir(), "net"), attacks
+		n, err := testnet.Init(m)
+		require.NoError(t, err)
+		for _, v := range netModel(t, n) {
+			l = max(l, math.Abs(v))
+		}
+		return l, n.Genesis.Params
+	}
+	honest, p := length()
+	stopped, _ := length(testnet.Attack{Node: 0, Kind: "minus-3-mean"})
+	rounding := 4 * p.Training.LearningRate * p.Grid.Step / 8 // in each round half a step of one vector of four
+	require.LessOrEqual(t, stopped, rounding)
+	require.Greater(t, honest, 10*rounding)
+
+	for _, kind := range []string{"hidden-ascent+own-noise", "label-flip"} {
+		m.Attacks = []testnet.Attack{{Node: 0, Kind: kind}}
+		_, err := testnet.Init(m)
+		require.ErrorContains(t, err, "want one that is made of vectors, as alie or mimic")
+	}
 }
 
 // TestShiftOnNodes: leaders that use all of the tolerance do so on real nodes as in the simulation,

@@ -59,7 +59,7 @@ type Participants struct {
 	vectors  []gradients.Vector // of the round
 	before   []gradients.Vector // of the previous round
 	memory   attack.Memory
-	rows     *rows   // of the attackers
+	rows     *rows   // of the attackers; nil with an external model
 	loss     float64 // of the honest batches, in nats
 	theorem2 sums    // over the rounds
 }
@@ -78,12 +78,9 @@ func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 
 // withParts makes the workers of participants who have these examples of the training set.
 func withParts(spec Spec, train mnist.Set, parts [][]int) (*Participants, error) {
-	p := &Participants{spec: spec, random: rand.New(rand.NewPCG(spec.Seed, 0xa77ac4))}
-	var err error
-	if spec.Byzantine > 0 {
-		if p.attack, err = attack.Lookup(spec.Attack); err != nil {
-			return nil, err
-		}
+	p, err := withoutWorkers(spec)
+	if err != nil {
+		return nil, err
 	}
 	poison, _ := p.attack.(attack.Poisoner)
 	whole, err := spec.inputs(train)
@@ -103,11 +100,20 @@ func withParts(spec Spec, train mnist.Set, parts [][]int) (*Participants, error)
 			return nil, fmt.Errorf("participant %d: %w", i, err)
 		}
 		p.workers = append(p.workers, trainer)
-		if i >= spec.Byzantine {
-			p.honest = append(p.honest, i)
-		}
 	}
 	return p, nil
+}
+
+// withoutWorkers makes the attackers, and says who is honest.
+func withoutWorkers(spec Spec) (p *Participants, err error) {
+	p = &Participants{spec: spec, random: rand.New(rand.NewPCG(spec.Seed, 0xa77ac4))}
+	for i := spec.Byzantine; i < spec.Nodes; i++ {
+		p.honest = append(p.honest, i)
+	}
+	if spec.Byzantine > 0 {
+		p.attack, err = attack.Lookup(spec.Attack)
+	}
+	return p, err
 }
 
 // evenly divides the examples equally. All examples of a group go to one participant.
@@ -182,7 +188,7 @@ func (p *Participants) honestly(x []float64) []gradients.Vector {
 
 // answer makes the attackers' vectors after those of the honest participants. On a chain with
 // commitments the attackers have to choose before they see the round's honest vectors, so they get
-// those of the previous round. In the first round they imagine them.
+// those of the previous round. In the first round they imagine them, or of an external model send their own.
 func (p *Participants) answer(o Open) {
 	var own []gradients.Vector
 	view := attack.View{
@@ -204,6 +210,9 @@ func (p *Participants) answer(o Open) {
 	switch {
 	case !view.Late:
 		view.Honest = p.vectors[p.spec.Byzantine:]
+	case p.before == nil && p.rows == nil:
+		copy(p.vectors, view.Own())
+		return
 	case p.before == nil:
 		view.Honest = view.Imagined()
 	default:
@@ -212,8 +221,7 @@ func (p *Participants) answer(o Open) {
 	copy(p.vectors, p.attack.Craft(view))
 }
 
-// imagined returns vectors of workers that train, at x, on rows drawn from the attackers'. There are
-// as many as honest participants.
+// imagined returns vectors of workers that train, at x, on rows drawn from the attackers', as many as are honest.
 func (p *Participants) imagined(x []float64) []gradients.Vector {
 	vectors := make([]gradients.Vector, len(p.honest))
 	for i := range vectors {

@@ -26,10 +26,7 @@ func Schemes() []string { return []string{Pure, DP, SPDL, SPDLMulti, SPDLLiteral
 
 // Paper returns a training of the paper's preset under a scheme.
 func Paper(name string, n int) (Spec, error) {
-	from := "paper"
-	if name == SPDLLiteral {
-		from = "paper-literal"
-	}
+	from := map[bool]string{true: "paper-literal", false: "paper"}[name == SPDLLiteral]
 	p, err := preset.New(from, n)
 	if err != nil {
 		return Spec{}, err

@@ -5,6 +5,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/testnet/attack"
 )
 
 // ShadowColumns names the quantities of a round's gradients that a training with a shadow measures:
@@ -60,8 +61,8 @@ func (s *shadow) look(o Open) ([]float64, error) {
 		std := s.cast.workers[i].NoiseStd()
 		noise += float64(len(o.Model)) * std * std / float64(len(s.cast.honest))
 	}
-	gradient := dot(m.mean, m.mean) - m.spread/float64(len(s.bare.honest)) // without the bias of a square
-	return []float64{gradient, m.spread, noise, dot(h, m.mean)}, nil
+	gradient := attack.Dot(m.mean, m.mean) - m.spread/float64(len(s.bare.honest)) // without the bias of a square
+	return []float64{gradient, m.spread, noise, attack.Dot(h, m.mean)}, nil
 }
 
 // output returns the rule's output on the open round's vectors, in gradient units. Silent

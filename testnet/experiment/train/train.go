@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"math"
 	"slices"
 
@@ -92,17 +93,12 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 		}
 		if r == last || spec.Every != 0 && r%spec.Every == 0 {
 			wrong, loss, err := measure(test, t.open().Model)
-			if err != nil {
+			damage, failed := spec.damage(r, data.Test, t.open().Model)
+			if err := errors.Join(err, failed); err != nil {
 				return Outcome{}, err
 			}
-			damage, err := spec.damageAfter(r, data.Test, t.open().Model)
-			if err != nil {
-				return Outcome{}, err
-			}
-			out.Rows = append(out.Rows, slices.Concat(
-				[]float64{float64(r), wrong, loss, participants.loss}, reputations, counts, damage, participants.theorem2.columns(),
-				shown,
-			))
+			out.Rows = append(out.Rows, slices.Concat([]float64{float64(r), wrong, loss, participants.loss}, reputations, counts,
+				damage, participants.theorem2.columns(), shown))
 			counts = []float64{0, 0}
 		}
 	}
@@ -143,8 +139,7 @@ func (s Spec) evaluator(test mnist.Set) (*evaluate.Evaluator, error) {
 	return evaluate.FromFeatures(set, s.Params.Model)
 }
 
-// measure returns the error and the loss of a model on the test set. A model that overflows has no
-// loss.
+// measure returns the error and the loss of a model on the test set. A model that overflows has no loss.
 func measure(test *evaluate.Evaluator, model []float64) (wrong, loss float64, err error) {
 	measured, err := test.Evaluate(model)
 	if measured.NonFinite > 0 {

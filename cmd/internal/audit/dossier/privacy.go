@@ -89,10 +89,7 @@ func unit(p params.Privacy) string {
 func mechanism(p params.Params) string {
 	switch p.Privacy.Mechanism {
 	case params.MechanismGaussian:
-		kind := "Gaussian"
-		if p.Privacy.Discrete {
-			kind = "discrete Gaussian"
-		}
+		kind := map[bool]string{true: "discrete Gaussian", false: "Gaussian"}[p.Privacy.Discrete]
 		return fmt.Sprintf("%s noise of multiplier %g on the clipped sum of a batch, before it is rounded and leaves the "+
 			"machine", kind, p.Privacy.NoiseMultiplier)
 	case params.MechanismNone:

@@ -86,10 +86,7 @@ func (a agreement) text(w io.Writer) {
 		fmt.Fprintf(w, "made for  %d training rows, or groups, a member; the gradient of fewer is shorter\n", a.Examples)
 	}
 	if a.Deadline != nil {
-		suffix := ""
-		if passed(a.Deadline) {
-			suffix = " (passed)"
-		}
+		suffix := map[bool]string{true: " (passed)"}[passed(a.Deadline)]
 		fmt.Fprintf(w, "deadline  %s%s\n", a.Deadline.Format(time.RFC3339), suffix)
 	}
 	fmt.Fprintf(w, "proposal  %s\n", a.Proposal)

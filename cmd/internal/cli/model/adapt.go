@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +54,7 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 			return err
 		}
 	}
-	f, g, err := measureGain(r, args[0], o.data, 0)
+	f, g, err := measureGain(r, args[0], o.data, 0, "", params.ModelLogistic)
 	if err != nil {
 		return err
 	}
@@ -84,8 +85,9 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 	})
 }
 
-// measureGain reads an exported model of a table of two classes, and measures what the owner of a file gains by it.
-func measureGain(r *command.Run, path, data string, threshold float64) (f *modelfile.File, g gain.Report, err error) {
+// measureGain reads an exported model of one of the kinds, and measures what the owner of a file gains by it.
+func measureGain(r *command.Run, path, data string, threshold float64, probabilities string, kinds ...string) (
+	f *modelfile.File, g gain.Report, err error) {
 	if f, _, err = Read(path); err == nil {
 		err = f.CheckProven()
 	}
@@ -93,8 +95,9 @@ func measureGain(r *command.Run, path, data string, threshold float64) (f *model
 		return f, g, fmt.Errorf("%s: %w", path, err)
 	}
 	m := f.Card.Model
-	if m.Kind != params.ModelLogistic {
-		return f, g, fmt.Errorf("%s is a model of kind %s: %s alone is adapted, the model of a table of two classes", path,
+	if !slices.Contains(kinds, m.Kind) {
+		return f, g, fmt.Errorf("%s is a model of kind %s, want %s, the model of a table of two classes; of an external one "+
+			"spdl model gain says what an intercept of one's own would do, and its own program adapts it", path,
 			command.Plain(m.Kind), params.ModelLogistic)
 	}
 	own := ""
@@ -108,14 +111,18 @@ func measureGain(r *command.Run, path, data string, threshold float64) (f *model
 	if data = cmp.Or(data, own); data == "" {
 		return f, g, command.Usage(errors.New("--data is missing: the CSV file of one's own rows"))
 	}
-	if g, err = gain.Of(data, m, f.Parameters, threshold); err == nil {
+	if external := m.Kind == params.ModelExternal; external != (probabilities != "") {
+		return f, g, command.Usage(fmt.Errorf("--probabilities is %q and the model of kind %s: want the file of `python3 "+
+			"train.py predict %s %s` for an external model alone", probabilities, m.Kind, path, data))
+	}
+	if g, err = gain.Of(data, m, f.Parameters, threshold, probabilities); err == nil {
 		g.Warning, err = gain.Warning(data, own, m)
 	}
 	return f, g, err
 }
 
 func modelGain() *cobra.Command {
-	var data string
+	var data, probabilities string
 	threshold := 0.
 	cmd := command.New(&cobra.Command{
 		Use:   "gain FILE",
@@ -132,13 +139,14 @@ one sign, and the difference is a hundredth of alone's score at least.
 It runs at home and sends nothing. What it prints is private to the owner of the rows,
 and what one tells others of it no epsilon pays for.`,
 		Example: "  spdl model gain m.safetensors --data patients.csv\n" +
-			"  spdl model gain m.safetensors --data patients.csv -o json  # with the calibration curves",
+			"  spdl model gain m.safetensors --data patients.csv -o json  # with the calibration curves\n" +
+			"  spdl model gain m.safetensors --data patients.csv --probabilities p.csv  # of a module of one's own",
 		Args: cobra.ExactArgs(1),
 	}, func(r *command.Run, args []string) error {
 		if threshold < 0 || threshold >= 1 {
 			return command.Usage(fmt.Errorf("--threshold is %g, want above 0 and below 1", threshold))
 		}
-		_, g, err := measureGain(r, args[0], data, threshold)
+		_, g, err := measureGain(r, args[0], data, threshold, probabilities, params.ModelLogistic, params.ModelExternal)
 		if err != nil {
 			return err
 		}
@@ -148,5 +156,7 @@ and what one tells others of it no epsilon pays for.`,
 		"worker.data of a named --home)")
 	command.Flag(cmd, &threshold, "threshold", 0, "probability from which a row counts as positive, for recall and "+
 		"precision (default: the rate of one's own training rows)")
+	command.Flag(cmd, &probabilities, "probabilities", "", "of an external model: the file of the probabilities that its "+
+		"trainer gives to the rows of --data")
 	return cmd
 }

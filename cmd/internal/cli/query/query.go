@@ -191,10 +191,7 @@ func RoundNumbers(args []string) (numbers []uint64, err error) {
 	for _, arg := range args {
 		x, err := strconv.ParseUint(arg, 10, 64)
 		if err != nil {
-			name := "round"
-			if len(args) == 2 && len(numbers) == 0 {
-				name = "epoch"
-			}
+			name := map[bool]string{true: "epoch", false: "round"}[len(args) == 2 && len(numbers) == 0]
 			return nil, command.Usage(fmt.Errorf("%s %q is no number", name, arg))
 		}
 		numbers = append(numbers, x)

@@ -83,11 +83,10 @@ sites, and the net; otherwise all of it is temporary.`,
 		Args: cobra.MinimumNArgs(1),
 	}, o.run)
 	m := &o.Manifest
-	command.TableFlags(cmd, &m.Label, &m.Group)
+	command.TableFlags(cmd, &m.Label, &m.Group, &m.Schema, " (default: drafted from the file)")
 	command.Flag(cmd, &o.by, "by", "", "column of the sites, a member for each of its texts; it is no input")
 	command.Flag(cmd, &o.members, "members", 4, "without --by: number of members that share the rows").Positive()
 	command.Flag(cmd, &o.without, "without", nil, "columns that are no inputs of a drafted schema")
-	command.Flag(cmd, &m.Schema, "schema", "", "JSON file of the table (default: drafted from the file)")
 	command.Flag(cmd, &o.epsilons, "epsilon", nil, "privacy budgets of each participant, as 1,2 (default: the preset's)")
 	command.Flag(cmd, &o.folds, "folds", 5, "parts of each site's rows that are left out in turn, or 0")
 	command.Flag(cmd, &o.repeats, "repeats", 0, "how often folds and noise are drawn (default: 5, or 1 for 10,000 rows "+
@@ -266,7 +265,7 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 	}{"rehearsal", v, nil, nil}
 	for _, p := range o.parts {
 		s := site{Part: *p}
-		if g, err := gain.Of(p.Path, f.Card.Model, f.Parameters, 0); err == nil {
+		if g, err := gain.Of(p.Path, f.Card.Model, f.Parameters, 0, ""); err == nil {
 			s.Gain = &g
 		} else {
 			s.Error = err.Error()

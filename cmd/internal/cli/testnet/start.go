@@ -80,7 +80,7 @@ func (o *startOptions) start(r *command.Run, _ []string) (err error) {
 	}
 	err = o.run(ctx, r, n, report)
 	if errors.Is(err, syscall.EPIPE) {
-		err = fmt.Errorf("stopped at round %d of %d: nobody reads the output any more", report.Count(), report.Rounds)
+		err = fmt.Errorf("stopped at round %d of %d: nobody reads the output any more", report.Count, report.Rounds)
 	}
 	return err
 }
@@ -205,7 +205,7 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 			err = o.look(follow, r, n, measure, report)
 		}
 	case ctx.Err() != nil:
-		err = fmt.Errorf("interrupted before round %d of %d", report.Count(), report.Rounds)
+		err = fmt.Errorf("interrupted before round %d of %d", report.Count, report.Rounds)
 	case follow.Err() != nil:
 		err = context.Cause(follow)
 	}
@@ -234,7 +234,7 @@ func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net,
 		fmt.Fprintf(r.Err, "the nodes answer until Ctrl-C: %s query status --watch --home %s\n", command.Program("spdl"),
 			r.InText(n.Nodes[0].Home))
 	}
-	err := testnet.FollowOn(ctx, n, measure, report.Last(), report.Round)
+	err := testnet.FollowOn(ctx, n, measure, report.Last, report.Round)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

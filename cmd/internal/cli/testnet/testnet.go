@@ -67,9 +67,7 @@ func (o *netOptions) declare(cmd *cobra.Command) {
 		"more a round (default: as the parameters have it)")
 	command.Flag(cmd, &m.Data, "data", "", "folder of IDX files in MNIST's format, or CSV file (default: the embedded "+
 		"MNIST)")
-	command.TableFlags(cmd, &m.Label, &m.Group)
-	command.Flag(cmd, &m.Schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, "+
-		"categories, classes; in place of --label and --group")
+	command.TableFlags(cmd, &m.Label, &m.Group, &m.Schema, "")
 	command.Flag(cmd, &m.Force, "force", false, "train tables even with too few rows for their epsilon")
 	command.Flag(cmd, &m.Partition, "partition", testnet.Partitions[0], "how the training set is dealt out: "+
 		strings.Join(testnet.Partitions, " or ")).Values(testnet.Partitions...)

@@ -176,10 +176,7 @@ func reportText(w io.Writer, report trainer.Report, p params.Params) {
 	tensorText(w, report.Tensors)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range report.Findings {
-		verdict := "ok"
-		if !f.Met {
-			verdict = "FAILED"
-		}
+		verdict := map[bool]string{true: "ok", false: "FAILED"}[f.Met]
 		fmt.Fprintf(t, "%s\t%s\t%s\n", verdict, f.Demand, command.Plain(f.Note))
 	}
 	_ = t.Flush()
@@ -202,17 +199,11 @@ func tensorText(w io.Writer, pairs []trainer.Pair) {
 	if len(pairs) == 0 {
 		return
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "TENSOR\tMODULE\tPARAMS\t")
-	for _, p := range pairs {
-		verdict := ""
-		if !slices.Equal(p.Model, p.Params) {
-			verdict = "DIFFERS"
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", command.Plain(p.Name), shapeText(p.Model), shapeText(p.Params), verdict)
-	}
-	fmt.Fprintln(t)
-	_ = t.Flush()
+	command.Table(w, "TENSOR\tMODULE\tPARAMS\t", pairs, func(p trainer.Pair) string {
+		verdict := map[bool]string{false: "DIFFERS"}[slices.Equal(p.Model, p.Params)]
+		return fmt.Sprintf("%s\t%s\t%s\t%s", command.Plain(p.Name), shapeText(p.Model), shapeText(p.Params), verdict)
+	})
+	fmt.Fprintln(w)
 }
 
 func shapeText(shape []uint32) string {

@@ -44,10 +44,7 @@ func (o *hashOptions) run(r *command.Run, args []string) error {
 	return r.Show(code, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, f := range code.Files {
-			mode := ""
-			if f.Executable {
-				mode = "executable"
-			}
+			mode := map[bool]string{true: "executable"}[f.Executable]
 			fmt.Fprintf(t, "%s\t%d bytes\t%s\n", command.Plain(f.Path), f.Bytes, mode)
 		}
 		_ = t.Flush()

@@ -32,21 +32,18 @@ func New() *cobra.Command {
 			"a function\nof yours builds: a PyTorch module, or a linear model of NumPy or scikit-learn. The templates:\n\n" +
 			strings.Join(about, "\n"),
 		Example: "  spdl new ./study --template pytorch-cnn\n  spdl new ./study --module my.py:build\n" +
-			"  spdl new ./study --module my.py:build --data patients.csv --label diagnosis",
+			"  spdl new ./study --module my.py:build --data patients.csv --schema patients.schema.json",
 		Args: cobra.ExactArgs(1),
 	}, o.run)
 	command.Flag(cmd, &o.template, "template", templates.Names()[0], "template: "+
 		strings.Join(templates.Names(), ", ")).Values(templates.Names()...)
 	command.Flag(cmd, &o.module.Source, "module", "", "a model of your own, as FILE.py:FUNCTION: the function returns it")
 	command.Flag(cmd, &o.module.Data, "data", "", "data for --module, which are copied: a folder of IDX files, a CSV "+
-		"file with --label, or what load(hello) of its file reads (default: MNIST)")
-	command.Flag(cmd, &o.module.Label, "label", "", "column of the labels in the CSV file")
-	command.Flag(cmd, &o.module.Group, "group", "", "column of the CSV file that names the group of a row, as "+
-		"patient_id: privacy is then for a group and not an example; a folder of images names its groups in "+
-		"train-groups.csv")
+		"file with --label or --schema, or what load(hello) of its file reads (default: MNIST)")
+	command.TableFlags(cmd, &o.module.Label, &o.module.Group, &o.module.Schema, "; inputs are those of built-in models")
 	command.Flag(cmd, &o.module.Head, "head", "", "a head for the features of --features, in place of a module: linear, "+
 		"or mlp with 32 hidden units; needs PyTorch").Values("linear", "mlp")
-	command.Flag(cmd, &o.features, "features", "", "an npz file with x and y, and perhaps groups, or a Parquet file")
+	command.Flag(cmd, &o.features, "features", "", "an npz file with x and y, and perhaps groups")
 	command.Flag(cmd, &o.module.Adapt, "adapt", "", "what is trained of a pretrained PyTorch module: bias, or "+
 		"lora:rank=4 for low-rank products beside its frozen weights (default: what it does not freeze)")
 	command.Flag(cmd, &o.Validators, "validators", 4, "validators, among whom the template's data are dealt out").
@@ -89,8 +86,8 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 		return o.study(r, args[0])
 	}
 	if o.module != (templates.Module{}) {
-		return command.Usage(errors.New("--data, --label, --group and --adapt are for --module: a template has data and a " +
-			"model of its own"))
+		return command.Usage(errors.New("--data, --label, --schema, --group and --adapt are for --module: a template has " +
+			"data and a model of its own"))
 	}
 	for _, t := range templates.All() {
 		if t.Name == o.template {
@@ -110,8 +107,9 @@ func (o *newOptions) study(r *command.Run, dir string) error {
 	if m.Group != "" && m.Label == "" {
 		return command.Usage(fmt.Errorf("--group %q names a column of a CSV file: name its labels with --label", m.Group))
 	}
-	if m.Label != "" && m.Data == "" {
-		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", m.Label))
+	if m.Label+m.Schema != "" && m.Data == "" {
+		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file, --schema %q describes one: name the file "+
+			"with --data", m.Label, m.Schema))
 	}
 	if err := m.Check(); err != nil {
 		return command.Usage(err)

@@ -96,10 +96,7 @@ func awaits(m query.Membership, p query.Proposal) string {
 			standing++
 		}
 	}
-	s := "s"
-	if m.Threshold-standing == 1 {
-		s = ""
-	}
+	s := map[bool]string{false: "s"}[m.Threshold-standing == 1]
 	return fmt.Sprintf("needs %d more approval%s of active participants, has %d of %d: spdl tx approve %s, by "+
 		"each; spdl query proposals shows who approved",
 		m.Threshold-standing, s, standing, m.Threshold, p.ID)

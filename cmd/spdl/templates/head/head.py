@@ -1,4 +1,4 @@
-"""A head for features that were computed elsewhere: an npz or Parquet file (docs/MODELS.md)."""
+"""A head for features that were computed elsewhere: an npz file (docs/MODELS.md)."""
 from spdl_trainer import features, heads
 
 load = features.load

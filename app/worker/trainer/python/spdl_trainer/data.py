@@ -2,15 +2,17 @@
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
-import math
 import os
 import struct
+import sys
 from typing import Any, Dict, List, Tuple
 
 import numpy as np
 
 from .hello import Hello
+from .predict import inputs
 from .split import group_for_testing, text_for_testing
 
 Array = Any  # numpy.ndarray, or a tensor of PyTorch
@@ -23,8 +25,8 @@ def load(hello: Hello) -> Data:
         return images(hello.data)
     if "table" not in hello.config:
         raise ValueError(f"{hello.data} is a table, and the configuration does not say which column is the label: "
-                         "give --label COLUMN where the study is made")
-    return table(hello.data, hello.config["table"])
+                         "give --label COLUMN or --schema FILE where the study is made")
+    return table(hello.data, hello.config["table"], hello.config.get("centred", False))
 
 
 def images(folder: str) -> Data:
@@ -74,48 +76,59 @@ def _separator(line: str) -> str:
     return max(",;\t|", key="".join(line.split('"')[::2]).count)
 
 
-def _finite(text: str, comma: bool) -> float:
-    value = float(text.replace(",", ".", 1) if comma and "." not in text else text)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value
+def _cached(column: Dict[str, Any], comma: bool) -> Any:
+    """predict.inputs of a column's texts, each of which is read once."""
+    return functools.lru_cache(1 << 16)(lambda text: inputs(text, column, comma))
 
 
-def table(path: str, described: Dict[str, Any]) -> Data:
-    """The rows of a CSV file by a description as genesis has it for the built-in models: label,
-    classes, columns with name, low and high, and perhaps group, the column of groups. Inputs are
-    float32 in [-1, 1], labels the positions of classes. Scaling and test rows are those of the
-    built-in models (docs/MODELS.md)."""
+def table(path: str, described: Dict[str, Any], centred: bool = False) -> Data:
+    """The rows of a CSV file by a description as genesis has it for the built-in models (docs/MODELS.md, "A schema"):
+    label, classes, columns, and perhaps group, the column of groups. Inputs are float32 within [-1, 1], labels the
+    positions of classes. Scaling and test rows are those of the built-in models. With centred so are the inputs: less
+    those of a typical row, and behind them the constant 0.6."""
     columns, classes = described["columns"], {c: i for i, c in enumerate(described["classes"])}
     values: List[List[float]] = []
+    middle: List[float] = []
     labels: List[int] = []
     groups: List[str] = []
     tested: List[bool] = []
+    unknown = np.zeros(len(columns), int)
     with open(path, newline="", encoding="utf-8-sig") as f:
         separator = _separator(f.readline())
         f.seek(0)
         rows = csv.reader(f, delimiter=separator)
         header = [name.strip() or "column %d" % (i + 1) for i, name in enumerate(next(rows))]
-        at = [header.index(c["name"]) for c in columns]
+        named = [c["name"] for c in columns] + [described[k] for k in ("label", "group") if described.get(k)]
+        if absent := [name for name in named if name not in header]:
+            raise ValueError("%s has no column %s, it has %s" % (path, ", ".join(absent), ", ".join(header)))
+        readers = [(header.index(c["name"]), _cached(c, separator != ",")) for c in columns]
         label = header.index(described["label"])
         group = header.index(described["group"]) if described.get("group") else None
-        for row in rows:
-            if row:
-                try:  # an error without the value, which is private
-                    values.append([_finite(row[i], separator != ",") for i in at])
-                    labels.append(classes[row[label].strip()])
-                    if group is not None:
-                        groups.append(row[group].strip())
-                        tested.append(group_for_testing(groups[-1]))
-                    else:
-                        tested.append(text_for_testing({name: row[i].strip() for i, name in enumerate(header)}))
-                except (ValueError, KeyError, IndexError):
-                    raise ValueError("%s line %d: want a finite number in each column and a label of %s"
-                                     % (path, rows.line_num, ", ".join(classes))) from None
-    low, high = (np.array([c[end] for c in columns], dtype=float) for end in ("low", "high"))
-    share = (np.clip(np.array(values), low, high) - low) / (high - low)
-    levels = np.floor(share * 255 + 0.5).astype(np.uint8)
-    x, y = ((levels.astype(float) - 127.5) / 127.5).astype(np.float32), np.array(labels, dtype=np.int64)
-    test = np.array(tested, dtype=bool)
+        for row in filter(None, rows):
+            try:  # an error without the value, which is private
+                if len(row) != len(header):
+                    raise ValueError("%d values, the header has %d columns" % (len(row), len(header)))
+                if row[label].strip() not in classes:
+                    raise ValueError("column %r: the label is none of %s" % (header[label], ", ".join(classes)))
+                read = [inputs_of(row[i]) for i, inputs_of in readers]
+            except ValueError as e:
+                raise ValueError("%s line %d: %s" % (path, rows.line_num, e)) from None
+            values.append([x for one in read for x in one[0]])
+            middle = middle or [x for one in read for x in one[1]]
+            unknown += [one[2] for one in read]
+            labels.append(classes[row[label].strip()])
+            if group is not None:
+                groups.append(row[group].strip())
+                tested.append(group_for_testing(groups[-1]))
+            else:
+                tested.append(text_for_testing({name: row[i].strip() for i, name in enumerate(header)}))
+    for c, n in zip(columns, unknown):
+        if 2 * n > len(values):
+            print("warning: column %r: %d of %d texts are none of %s, and read as none"
+                  % (c["name"], n, len(values), ", ".join(c["values"])), file=sys.stderr, flush=True)
+    x, y, test = np.array(values, dtype=np.float32), np.array(labels, dtype=np.int64), np.array(tested, dtype=bool)
+    if centred and len(x):
+        x = (x.astype(float) - middle).astype(np.float32)
+        x = np.concatenate([x, np.full((len(x), 1), 0.6, np.float32)], 1)
     both = x[~test], y[~test], x[test], y[test]
     return both if group is None else both + (np.array(groups)[~test],)

@@ -1,13 +1,12 @@
-"""Features that were computed elsewhere, in an npz or a Parquet file, and heads for them. NumPy; a head of two
-layers needs PyTorch, a Parquet file pyarrow.
+"""Features that were computed elsewhere, in an npz file, and heads for them, which need PyTorch.
 
 An npz file has x (rows of numbers), y (labels from 0) and perhaps groups, and x_test and y_test; without these a fifth
-of the rows is for testing, by a hash of the row or of its group. A Parquet file has columns y, perhaps group, and a
-column x of lists or columns of numbers. Rows are read in blocks. centre, scale and map, arrays of the npz that a
-study is made of, are statistics of public data, and become constants of the model: see whitened."""
+of the rows is for testing, by a hash of the row or of its group. Rows are read in blocks. centre, scale and map, arrays
+of the npz that a study is made of, are statistics of public data, and become constants of the model: see whitened."""
 from __future__ import annotations
 
 import zipfile
+from itertools import repeat
 from typing import Any, Dict, Iterator, List, Tuple
 
 import numpy as np
@@ -25,8 +24,8 @@ Blocks = Iterator[Tuple[Array, Array, Array]]  # x, y, groups or an empty array
 def load(hello: Hello) -> Data:
     """The features of hello.data. A row's length does not matter to a head, so nothing is scaled here."""
     path, parts = hello.data, []  # type: str, List[Tuple[Array, ...]]
-    own = _test(path) if path.endswith(".npz") else None
-    for x, y, groups in (_npz(path) if path.endswith(".npz") else _parquet(path)):
+    own = _test(path)
+    for x, y, groups in _npz(path):
         test = np.zeros(len(x), bool) if own else np.array(
             [group_for_testing(str(g)) for g in groups] if len(groups) else [for_testing(r) for r in x], bool)
         parts.append((x[~test], y[~test], x[test], y[test], groups[~test] if len(groups) else groups))
@@ -69,7 +68,7 @@ def _npz(path: str) -> Blocks:
     if not {"x", "y"} <= set(names):
         raise Unsuitable("%s has arrays %s, want x and y, and perhaps groups, x_test and y_test"
                          % (path, ", ".join(names)))
-    groups: Iterator[Array] = _member(path, "groups") if "groups" in names else iter(lambda: np.zeros(0), None)
+    groups: Iterator[Array] = _member(path, "groups") if "groups" in names else repeat(np.zeros(0))
     for x, y, g in zip(_member(path, "x"), _member(path, "y"), groups):
         yield x.astype(np.float32), y, g
 
@@ -81,25 +80,9 @@ def _test(path: str) -> Any:
             np.concatenate(list(_member(path, "y_test"))))
 
 
-def _parquet(path: str) -> Blocks:
-    try:
-        from pyarrow import parquet
-    except ImportError as e:
-        raise Unsuitable("%s is read by the Python package pyarrow, which this interpreter has not: install it, or "
-                         "write an npz file with x and y" % path) from e
-    for batch in parquet.ParquetFile(path).iter_batches(BLOCK):
-        columns: Dict[str, Any] = dict(zip(batch.schema.names, batch.columns))
-        if "y" not in columns:
-            raise Unsuitable("%s has columns %s, want y, and x or columns of numbers" % (path, ", ".join(columns)))
-        y, group = columns.pop("y").to_numpy(False), columns.pop("group", None)
-        x = np.stack(columns["x"].to_numpy(False)) if "x" in columns else np.stack(
-            [c.to_numpy(False) for c in columns.values()], 1)
-        yield x.astype(np.float32), y, np.array([]) if group is None else np.array(group.to_pylist())
-
-
 def public(path: str) -> Dict[str, Array]:
     """The statistics of public data that the file has."""
-    names = _names(path) if path.endswith(".npz") else []
+    names = _names(path)
     return {n: np.concatenate(list(_member(path, n))).astype(np.float32) for n in STATISTICS if n in names}
 
 

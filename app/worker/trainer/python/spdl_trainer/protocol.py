@@ -10,6 +10,7 @@ A study is made of what HELLO says, and has
                                           are compared with those of HELLO
     warnings                              optional: texts for the log, as of a module that ends in a softmax
     about                                 optional: what is trained and what is constant, for the log
+    probabilities(parameters, x), x, y, x_test, y_test   optional, for predict: a row of each class's for each of x
     groups                                where the unit of privacy is a group: the group of each
                                           example, by any name that can be a key
     clipped_group_sum(parameters, groups, clip)   the same with clipping "sum": of each group, a list
@@ -171,7 +172,11 @@ class _Session:
 
 
 def serve(make: Callable[[Hello], Any]) -> None:
-    """Answers SPDL until it says BYE. make gets the Hello and returns the study."""
+    """Answers SPDL until it says BYE. make gets the Hello and returns the study. With the argument predict it gives
+    rows their probabilities instead (predict_rows)."""
+    if sys.argv[1:2] == ["predict"]:
+        from .predict_rows import main
+        return main(make, sys.argv[2:])
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what is printed must not end up among the answers
     sys.stdout = sys.stderr

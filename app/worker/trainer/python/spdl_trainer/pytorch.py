@@ -119,12 +119,22 @@ class ModuleStudy:
         return total
 
     def evaluate(self, parameters: Any) -> Tuple[float, float, int]:
-        x, y = self.x_test, self.y_test
+        z, y = self.outputs(parameters, self.x_test), self.y_test
+        return float(self.loss(z, y)), float((z.argmax(1) == y).double().mean()), len(y)
+
+    def outputs(self, parameters: Any, x: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():
             w, step = self.constants.whole(self.weights(parameters)), max(1, min(500, BLOCK // max(1, self.kept)))
             z = torch.cat([self.call(w, x[at:at + step].to(self.device)).cpu() for at in range(0, len(x), step)])
             self.constants.check()
-            return float(self.loss(z, y)), float((z.argmax(1) == y).double().mean()), len(y)
+            return z
+
+    def probabilities(self, parameters: Any, x: torch.Tensor) -> torch.Tensor:
+        z = self.outputs(parameters, x)
+        if z.ndim != 2 or z.shape[1] < 2:
+            raise Unsuitable("the module gives a row outputs of shape %s, want one for each class, of which softmax "
+                             "makes probabilities" % list(z.shape[1:]))
+        return z.double().softmax(1)
 
     def tensors(self) -> List[Tensor]:
         """The tensors of the module for genesis, in the module's order."""

@@ -1,4 +1,4 @@
-"""Features of an npz or Parquet file, and heads for them."""
+"""Features of an npz file, and heads for them."""
 import os
 import tempfile
 import unittest
@@ -57,9 +57,6 @@ class TestFeatures(unittest.TestCase):
             f.write(b"text")
         with self.assertRaisesRegex(Unsuitable, "f.npz is no npz file"):
             features.load(hello(config='{"data": "f.npz"}', folder=self.folder))
-        if not has("pyarrow"):
-            with self.assertRaisesRegex(Unsuitable, "read by the Python package pyarrow"):
-                features.load(hello(config='{"data": "f.parquet"}', folder=self.folder))
 
     def test_a_head_has_the_public_statistics_and_the_classes_of_the_chain(self):
         h = self.save(x=self.x, y=self.y, centre=np.array([1.0, 2, 3]), scale=np.array([1.0, 0, 2]))

@@ -1,6 +1,8 @@
 """Data and linear models."""
 import array
+import contextlib
 import hashlib
+import io
 import json
 import os
 import tempfile
@@ -14,6 +16,7 @@ if has("numpy"):
     from spdl_trainer import Unsuitable, data
     from spdl_trainer.linear import LinearStudy, names
     from spdl_trainer.loaded import Loaded
+    from spdl_trainer.predict_rows import predict
 
 TABLE = {"label": "ill", "classes": ["no", "yes"],
          "columns": [{"name": "b", "low": 0, "high": 10}, {"name": "a", "low": -1, "high": 1}]}
@@ -58,10 +61,54 @@ class TestNumPy(unittest.TestCase):
             data.load(hello(config='{"data": "t.csv"}', folder="."))
 
     def test_errors_do_not_say_the_value(self):
-        for bad in ("x,no,1\n", "nan,no,1\n", "1,7777,1\n", "1,no\n"):
-            with self.assertRaisesRegex(ValueError, "line 3: want a finite number .* label of no, yes") as caught:
+        for bad, want in (("x,no,1\n", "column 'a': the text is no finite number"),
+                          ("nan,no,1\n", "column 'a': the number is missing"),
+                          ("1,7777,1\n", "column 'ill': the label is none of no, yes"),
+                          ("1,no\n", "2 values, the header has 3 columns")):
+            with self.assertRaisesRegex(ValueError, "line 3: " + want) as caught:
                 self.table("a,ill,b\n0,no,1\n" + bad)
             self.assertNotIn("7777", str(caught.exception))
+
+        with self.assertRaisesRegex(ValueError, "no column a, ill, it has x, b"):
+            self.table("x,b\n1,2\n")
+
+    def test_most_texts_are_unknown(self):
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.table("k,ill\n" + "p,no\nq,yes\nr,no\nNA,no\n" * 9, dict(TABLE, columns=[
+                {"name": "k", "values": ["q", "s"], "others": True}]))
+            self.assertEqual(said.getvalue(), "")
+            self.table("k,ill\n" + "p,no\nq,yes\nr,no\n" * 9, dict(TABLE, columns=[
+                {"name": "k", "values": ["q", "s"], "others": True}]))
+        self.assertIn("column 'k': 18 of 27 texts are none of q, s, and read as none", said.getvalue())
+
+    def test_predict_gives_rows_their_probabilities(self):
+        rows = "a,ill,b\n" + "".join("%g,%s,%g\n" % (a / 50 - 1, "yes" if a % 3 else "no", a / 10) for a in range(100))
+        config = json.dumps({"table": TABLE})
+        tensors = [{"name": "w", "shape": [2, 2], "init": "zeros"}, {"name": "b", "shape": [2], "init": "zeros"}]
+        card = {"model": {"kind": "external", "config": config, "tensors": tensors}}
+        seen = []
+
+        def make(h):
+            seen.append(LinearStudy(h, {"w": np.zeros((2, 2)), "b": np.zeros(2)}, data.load(h)))
+            return seen[0]
+        with tempfile.TemporaryDirectory() as folder:
+            model, path, out = os.path.join(folder, "m.npz"), os.path.join(folder, "rows.csv"), io.StringIO()
+            np.savez(model, card=json.dumps(card), w=np.eye(2), b=np.array([0, 0.5]))
+            with open(path, "w") as f:
+                f.write(rows)
+            predict(make, model, path, out)
+            with self.assertRaisesRegex(Unsuitable, "has no probabilities"):
+                predict(lambda h: object(), model, path, out)
+            np.savez(model, card=json.dumps({"model": {"kind": "softmax"}}))
+            with self.assertRaisesRegex(Unsuitable, "is a model of kind softmax: predict is for external ones"):
+                predict(make, model, path, out)
+        lines = [line.split(",") for line in out.getvalue().splitlines()]
+        self.assertEqual((lines[0], len(lines)), (["side", "label", "no", "yes"], 101))
+        study = seen[0]
+        for line, x, y in zip(lines[1:], np.concatenate([study.x, study.x_test]), [*study.y, *study.y_test]):
+            self.assertEqual(line[1], TABLE["classes"][y])
+            self.assertAlmostEqual(float(line[3]), 1 / (1 + np.exp(x[0] - x[1] - 0.5)), places=6)
+        self.assertEqual([line[0] for line in lines[1:]], ["train"] * len(study.x) + ["test"] * len(study.x_test))
 
     def test_linear_gradients_are_those_of_the_loss(self):
         random = np.random.default_rng(3)

@@ -55,6 +55,11 @@ class TestPyTorch(unittest.TestCase):
         loss, accuracy, n = s.evaluate(parameters)
         self.assertAlmostEqual(loss, float(nn.functional.cross_entropy(module(s.x_test), s.y_test)), places=5)
         self.assertEqual((n, 0 <= accuracy <= 1), (6, True))
+        want = module(s.x).softmax(1).double()
+        self.assertTrue(torch.allclose(s.probabilities(parameters, s.x), want, atol=1e-6))
+        s.call = lambda w, x: x[:, :1]
+        with self.assertRaisesRegex(Unsuitable, r"outputs of shape \[1\], want one for each class"):
+            s.probabilities(parameters, s.x)
 
     def test_a_group_is_its_mean_clipped_once(self):
         s = study(network())

@@ -1,0 +1,148 @@
+"""The probabilities that an exported model of a table gives to rows, with NumPy alone.
+
+    python3 predict.py MODEL FILE
+
+prints a line of CSV for each row of a CSV file: the probability of each class. MODEL is of spdl model export or
+spdl model adapt, npz or safetensors; verify it first (spdl verify model). In a program:
+
+    import predict
+    model = predict.Model("model.npz")
+    model.probabilities({"age": 71, "sex": "F"})  # or a row of a DataFrame; None and NaN are missing
+    model.unknown  # how many texts of each column were no category of it
+
+Values are read as docs/MODELS.md says ("A schema").
+"""
+import collections
+import csv
+import json
+import math
+import re
+import sys
+import warnings
+
+import numpy as np
+
+MISSING = {"", "NA", "NaN", "nan", "N/A", "n/a", "NULL", "null", "?", "."}
+NO = 0.5 / 127.5  # the input of a category that a row does not have; 1 is that of its own
+
+
+def arrays(path):
+    """The arrays of an npz or a safetensors file, and the card."""
+    with open(path, "rb") as file:
+        content = file.read()
+    if content[:2] == b"PK":
+        with np.load(path, allow_pickle=False) as npz:
+            return {name: npz[name] for name in npz.files if name != "card"}, json.loads(npz["card"].item())
+    size = int.from_bytes(content[:8], "little")
+    header, data = json.loads(content[8:8 + size]), content[8 + size:]
+    card = json.loads(header.pop("__metadata__")["card"])
+    return {name: np.frombuffer(data[slice(*t["data_offsets"])], "<f8").reshape(t["shape"])
+            for name, t in header.items()}, card
+
+
+def number(text, comma):
+    """The finite number that a text is, or None."""
+    text = text.replace(",", ".", 1) if comma and "." not in text else text
+    try:
+        x = float(text) if re.fullmatch("[-+.0-9eE]+", text) else math.nan
+    except ValueError:
+        return None
+    return x if math.isfinite(x) else None
+
+
+def inputs(value, column, comma):
+    """The inputs that a value gives, those of a typical row, and whether it is a text of no category."""
+    text = "" if value is None or str(value) in ("<NA>", "NaT") else str(value).strip()
+    if column.get("values"):
+        values = column["values"]
+        x = number(text, comma)
+        if text not in values and x is not None:  # 3.0 is the category 3
+            text = next((v for v in values if number(v, comma) == x), text)
+        if text not in values and not column.get("others"):
+            raise ValueError("column %r: the text is none of %s" % (column["name"], ", ".join(values)))
+        shares = column.get("shares") or [1 / len(values)] * len(values)
+        return ([1 if text == v else NO for v in values], [NO + share * (1 - NO) for share in shares],
+                text not in values and text not in MISSING)
+    low, high, fill = column["low"], column["high"], column.get("missing")
+    typical = column.get("typical")
+    if typical is None:
+        typical = fill["fill"] if fill else low + (high - low) / 2
+    missing = text in MISSING
+    if missing and not fill:
+        raise ValueError("column %r: the number is missing" % column["name"])
+    x = fill["fill"] if missing else number(text, comma)
+    if x is None:
+        raise ValueError("column %r: the text is no finite number" % column["name"])
+    level = math.floor((min(max(x, low), high) - low) / (high - low) * 255 + 0.5)
+    x, middle = [(level - 127.5) / 127.5], [2 * (typical - low) / (high - low) - 1]
+    if fill and fill.get("indicator"):
+        x.append(1 if missing else NO)
+        middle.append(NO + fill.get("share", 0) * (1 - NO))
+    return x, middle, False
+
+
+class Model:
+    """An exported linear model of a table."""
+
+    def __init__(self, path):
+        tensors, card = arrays(path)
+        self.table = card["model"].get("table")
+        if not self.table or "output.weight" not in tensors or len(tensors) > 2:
+            raise ValueError("%s is no linear model of a table: the trainer of a study gives the probabilities of its own "
+                             "(python3 train.py predict)" % path)
+        self.unknown = collections.Counter()
+        self.weight, self.bias = tensors["output.weight"], tensors.get("output.bias", 0)
+
+    def probabilities(self, row, comma=True):
+        """The probability of each class, in the order of the schema. row has a value for each column by its name;
+        with comma a comma in a number is a decimal point. The first text of a column that is no category warns."""
+        absent = [c["name"] for c in self.table["columns"] if c["name"] not in row]
+        if absent:
+            raise ValueError("no column %s" % ", ".join(absent))
+        read = [inputs(row[c["name"]], c, comma) for c in self.table["columns"]]
+        for c, (_, _, unknown) in zip(self.table["columns"], read):
+            if unknown and not self.unknown[c["name"]]:
+                warnings.warn("column %r: a text is no category of it, and read as none" % c["name"], stacklevel=2)
+            self.unknown[c["name"]] += unknown
+        x, typical = (np.array(sum(part, [])) for part in list(zip(*read))[:2])
+        if self.weight.shape[1] == len(x) + 1:  # a centred table has a constant
+            x = np.append(x - typical, 0.6)
+        z = self.weight @ x + self.bias
+        if len(z) == 1:
+            z = np.array([0, z[0]])
+        e = np.exp(z - z.max())
+        return e / e.sum()
+
+
+def main(path, file):
+    try:
+        model = Model(path)
+    except ValueError as e:
+        sys.exit(str(e))
+    with open(file, newline="", encoding="utf-8-sig") as text:
+        first = text.readline()
+        separator = max(",;\t|", key="".join(first.split('"')[::2]).count)
+        text.seek(0)
+        rows = csv.DictReader(text, delimiter=separator)
+        rows.fieldnames = [name.strip() for name in rows.fieldnames]
+        out = csv.writer(sys.stdout)
+        out.writerow(model.table["classes"])
+        warnings.simplefilter("ignore")  # the counts follow
+        read = 0
+        for read, row in enumerate(rows, 1):
+            try:
+                if None in row or None in row.values():
+                    raise ValueError("another number of values than the header has, %d" % len(rows.fieldnames))
+                out.writerow(["%.6f" % p for p in model.probabilities(row, separator != ",")])
+            except ValueError as e:
+                sys.exit("%s line %d: %s" % (file, rows.line_num, e))
+    for column in model.table["columns"]:
+        if count := model.unknown[column["name"]]:
+            print("warning: column %r: in %d of %d rows the text is none of %s, and read as none" % (
+                column["name"], count, read, ", ".join(column["values"])), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
