@@ -364,10 +364,10 @@ func TestRehearseFiles(t *testing.T) {
 	require.Zero(t, code, stderr)
 }
 
-// predicts checks that docs/predict.py gives the rows of a file the probabilities that the model's own code gives.
+// predicts checks that predict.py gives the rows of a file the probabilities that the model's own code gives.
 func predicts(t *testing.T, path, rows string) {
 	python := stage.Python(t, "numpy")
-	out, err := exec.Command(python, "../../../docs/predict.py", path, rows).CombinedOutput()
+	out, err := exec.Command(python, "../../../app/worker/trainer/python/spdl_trainer/predict.py", path, rows).CombinedOutput()
 	require.NoError(t, err, string(out))
 	lines, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
 	require.NoError(t, err)

@@ -1,1 +1,0 @@
-../app/worker/trainer/python/spdl_trainer/predict.py
