@@ -367,7 +367,8 @@ func TestRehearseFiles(t *testing.T) {
 // predicts checks that predict.py gives the rows of a file the probabilities that the model's own code gives.
 func predicts(t *testing.T, path, rows string) {
 	python := stage.Python(t, "numpy")
-	out, err := exec.Command(python, "../../../app/worker/trainer/python/spdl_trainer/predict.py", path, rows).CombinedOutput()
+	const program = "../../../app/worker/trainer/python/spdl_trainer/predict.py"
+	out, err := exec.Command(python, program, path, rows).CombinedOutput()
 	require.NoError(t, err, string(out))
 	lines, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
 	require.NoError(t, err)

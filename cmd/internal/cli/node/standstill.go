@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/abci/node"
 )
 
-// logStandstill warns, and again each minute, while the node, whose blocks are its peers', has waited longer than client.Overdue
-// for the next: which validators vote, and which do not.
+// logStandstill warns, and again each minute, while the node, whose blocks are its peers', has waited longer than
+// client.Overdue for the next: which validators vote, and which do not.
 func logStandstill(ctx context.Context, n *node.Running, logger log.Logger) {
 	rpc, pause := rpclocal.New(n.Node), client.Overdue
 	for {

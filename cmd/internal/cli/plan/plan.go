@@ -99,7 +99,7 @@ type options struct {
 }
 
 func (o *options) declare(cmd *cobra.Command) {
-	o.Origin.Flags(cmd, Plannable(), Plannable()[0], "the preset")
+	o.Flags(cmd, Plannable(), Plannable()[0], "the preset")
 	command.Flag(cmd, &o.Participants, "participants,n", 4, "participants, N")
 	command.Flag(cmd, &o.Byzantine, "byzantine,f", 0, "Byzantine participants to withstand (default: (N-1)/3)")
 	command.Flag(cmd, &o.Rule, "rule", "", "aggregation rule (default: the preset's)").Values(rules.Names()...)
@@ -174,7 +174,7 @@ func (o *options) complete(r *command.Run) error {
 // base returns the parameters to start from, and the number of examples of all participants: by
 // default those for which the batch of --params is meant.
 func (o *options) base(r *command.Run) (p params.Params, all int, err error) {
-	if o.Origin.Params == "" {
+	if o.Params == "" {
 		own, err := o.own()
 		if err != nil {
 			return p, 0, err
@@ -190,11 +190,11 @@ func (o *options) base(r *command.Run) (p params.Params, all int, err error) {
 		return p, 0, errors.New("--params with --preset, --model, --data, --label, --group or --schema, which make " +
 			"parameters: the file has them")
 	}
-	if p, err = preset.Load(o.Origin.Params); err != nil {
+	if p, err = preset.Load(o.Params); err != nil {
 		return p, 0, err
 	}
 	if _, err = p.Validate(o.Participants); err != nil {
-		return p, 0, fmt.Errorf("%s: %w", o.Origin.Params, err)
+		return p, 0, fmt.Errorf("%s: %w", o.Params, err)
 	}
 	fits, _ := p.Privacy.Fits(int(p.Privacy.Batch))
 	return p, fits * o.Participants, nil
@@ -234,7 +234,7 @@ func config(p params.Params, n, validators int) plan.Config {
 
 // own returns the data and the model that the flags name.
 func (o *options) own() (own preset.Own, err error) {
-	if err = o.Origin.Check(); err == nil {
+	if err = o.Check(); err == nil {
 		own, err = o.Own()
 	}
 	if err != nil {
@@ -262,7 +262,7 @@ func (o *options) privacy(r *command.Run, preset params.Privacy) error {
 		return errors.New("--sampling-rate and --batch: one of them")
 	case epsilon && noise:
 		return errors.New("--epsilon and --noise-multiplier: one of them")
-	case !epsilon && !noise && !r.Given(&o.Preset) && o.Origin.Params+o.Data+o.Schema == "":
+	case !epsilon && !noise && !r.Given(&o.Preset) && o.Params+o.Data+o.Schema == "":
 		return errors.New("--epsilon, --noise-multiplier, --params, --preset or --data is needed")
 	}
 	switch fixed := preset.SamplingRate == 0; {
