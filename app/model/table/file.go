@@ -29,6 +29,7 @@ type file struct {
 	names  []string       // the header, sorted
 	at     map[string]int // the index of each column, by its name in header
 	row    []string
+	levels []uint8 // of the value that FitOf reads
 	rows   int
 	sides  []int // for each row that read has read: 1 if it belongs to the test set, 0 if not
 

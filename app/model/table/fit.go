@@ -78,8 +78,10 @@ func FitOf(path string, t params.Table) (Fit, error) {
 func (x *Fitted) add(f *file, at int, c params.Column, seen map[string]bool) {
 	text := strings.TrimSpace(f.row[at])
 	if !f.faulty[at] {
-		_, err := f.appendLevels(make([]uint8, 0, len(c.Values)), at, c)
-		f.note(at, err)
+		var err error
+		if f.levels, err = f.appendLevels(f.levels[:0], at, c); err != nil {
+			f.note(at, err)
+		}
 	}
 	switch {
 	case isMissing(text):

@@ -42,11 +42,11 @@ func (f *file) appendLevels(dst []uint8, at int, c params.Column) ([]uint8, erro
 // category returns the index of a text among values, or else of the same number (pandas writes 3 as 3.0 where another
 // row has none), and -1 if there is neither.
 func (f *file) category(text string, values []string) int {
-	which := slices.Index(values, text)
-	if x, number := f.parse(text); which < 0 && number {
-		which = slices.IndexFunc(values, func(v string) bool { y, is := f.parse(v); return is && x == y })
+	if which := slices.Index(values, text); which >= 0 {
+		return which
 	}
-	return which
+	x, number := f.parse(text)
+	return slices.IndexFunc(values, func(v string) bool { y, is := f.parse(v); return number && is && x == y })
 }
 
 func answerLevel(it bool) uint8 {
