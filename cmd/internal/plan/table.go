@@ -59,7 +59,7 @@ func (in Input) forecast(noise float64) Accuracy {
 func (g *Gain) cells() string {
 	switch {
 	case g == nil:
-		return "nothing\tfor certain"
+		return "nothing\tnothing"
 	case g.Brier < 0:
 		return fmt.Sprintf("%v\tworse than guessing", g.AUC)
 	}

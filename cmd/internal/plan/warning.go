@@ -84,7 +84,7 @@ func (in Input) noiseWarning(p Plan) string {
 		cure = "or a larger epsilon"
 	}
 	switch r := p.NoiseToGradient; {
-	case r > largeNoise:
+	case r > largeNoise && p.Accuracy.Table == nil: // of a table the verdict says what would do
 		batch := math.Ceil(float64(in.Batch) * r / largeNoise)
 		parameters := math.Floor(float64(p.Parameters) * (largeNoise / r) * (largeNoise / r))
 		smaller := ""
