@@ -79,6 +79,12 @@ func TestConditions(t *testing.T) {
 			require.ErrorIs(t, lookup(t, name).Condition(9, -1), ErrCondition)
 		}
 	}
+	for _, name := range Names() { // spdl rules says what stands behind "want"
+		if err := lookup(t, name).Condition(4, 4); err != nil {
+			require.ErrorIs(t, err, ErrCondition, name)
+			require.ErrorContains(t, err, "want ", name)
+		}
+	}
 	for _, name := range []string{"mean", "nnm+mean", "bucketing+mean"} {
 		require.NoError(t, lookup(t, name).Condition(4, 0))
 		require.ErrorIs(t, lookup(t, name).Condition(100, 1), ErrCondition)

@@ -30,7 +30,7 @@ type Rule interface {
 	// decided by the numbers alone, in constant time.
 	Feasible(n, f, included int) error
 	// Condition returns nil if the rule's theorem covers f Byzantine of n participants, otherwise
-	// an error that wraps ErrCondition and says what it requires. It is a warning.
+	// an error that wraps ErrCondition and says what it requires behind "want ". It is a warning.
 	Condition(n, f int) error
 	// Denominator returns the denominator of Delta for included gradients of n participants, which
 	// a validator needs to decode a Delta that it is sent; 0 if the rule cannot aggregate that

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/spdl/spdl/internal/spelling"
 )
 
 // crafts lists the attacks on gradients; the aware variant of each follows from it. CONTRIBUTING.md says what else an
@@ -52,10 +54,15 @@ func Lookup(name string) (Attack, error) {
 	i := slices.IndexFunc(crafts, func(a Attack) bool { return a.Name() == base })
 	switch {
 	case i < 0:
-		return nil, fmt.Errorf("unknown attack %q, want one of %s, or one of them after %q", name,
-			strings.Join(Names(), ", "), awarePrefix)
+		return nil, fmt.Errorf("%w, or one of them after %q", Unknown(name), awarePrefix)
 	case isAware:
 		return Aware(crafts[i]), nil
 	}
 	return crafts[i], nil
+}
+
+// Unknown is the error of a name that is no attack's.
+func Unknown(name string) error {
+	return fmt.Errorf("unknown attack %q%s, want one of %s", name, spelling.Suggest(name, Names()),
+		strings.Join(Names(), ", "))
 }

@@ -26,7 +26,7 @@ var attacks = Experiment{
 		var cells []Cell
 		for _, name := range attacksFor(o) {
 			if !slices.Contains(attack.Names(), name) { // names of aware variants included: the grid runs them anyway
-				return nil, fmt.Errorf("unknown attack %q, want some of %s, or all", name, strings.Join(attack.Names(), ", "))
+				return nil, attack.Unknown(name)
 			}
 		}
 		for _, rule := range rulesFor(o) {

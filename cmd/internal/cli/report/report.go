@@ -111,10 +111,27 @@ func (o *options) sideBySide(r *command.Run, dirs []string) (text []byte, found,
 		if d := h.Audit.Divergence; d != nil {
 			found = errors.Join(found, fmt.Errorf("%s: %w", dir, d))
 		}
-		runs = append(runs, page.Run{Name: dir, Chain: h, Attacks: m.Attackers()})
+		runs = append(runs, page.Run{Name: dir, Chain: h, Attacks: m.Attackers(), Net: settingsOf(m)})
 	}
 	text, err = page.SideBySide(runs, page.Origin{Command: "spdl-lab report " + strings.Join(dirs, " "), Version: version})
 	return text, found, err
+}
+
+// settingsOf returns what a localnet's manifest says and no parameter of its chain, none of another chain's.
+func settingsOf(m testnet.Manifest) map[string]string {
+	if m.Partition == "" {
+		return nil
+	}
+	var attacks []string
+	for _, x := range m.Attacks {
+		attacks = append(attacks, fmt.Sprintf("%d=%s", x.Node, x.Kind))
+	}
+	of := map[string]string{"partition": m.Partition, "attacks": cmp.Or(strings.Join(attacks, ","), "none"),
+		"seed": cmp.Or(strings.TrimPrefix(fmt.Sprint(m.Seed), "0"), "drawn: another run differs")}
+	if m.Partition != testnet.Partitions[0] {
+		of["partition"] += fmt.Sprintf(", alpha %g", m.Alpha)
+	}
+	return of
 }
 
 // netIn returns the folder of the net of a rehearsal, and every other folder itself.

@@ -160,7 +160,8 @@ func TestSideBySide(t *testing.T) {
 	a, b := runOf(0.9, 97), runOf(0.95, 97)
 	b.Params.Training.LearningRate = 0.5
 	text := func() string {
-		raw, err := SideBySide([]Run{{"first", a, nil}, {"se<cond", b, map[uint32]string{0: "alie"}}}, Origin{})
+		raw, err := SideBySide([]Run{{"first", a, nil, nil}, {"se<cond", b, map[uint32]string{0: "alie"},
+			map[string]string{"partition": "iid"}}}, Origin{})
 		require.NoError(t, err)
 		return string(raw)
 	}
@@ -173,6 +174,8 @@ func TestSideBySide(t *testing.T) {
 	}
 	require.NotContains(t, got, "No common curve")
 	require.Contains(t, got, "<bdi>se&lt;cond: ")
+	require.Contains(t, got, `<th scope="row"><bdi>partition</bdi></th><td data-l="first"><bdi>-</bdi></td>`+
+		`<td data-l="se&lt;cond"><bdi>iid</bdi></td>`)
 	require.Contains(t, got, "Attack by the manifest: alie.")
 	a.Params.Model.Classes = 10
 	require.NotContains(t, text(), "No common curve", "a model without classes is measured on as many examples")
@@ -191,7 +194,8 @@ func TestSideBySide(t *testing.T) {
 		}
 	}
 	require.NotContains(t, text(), "No common curve of AUC", "no run has it")
-	raw, err := SideBySide([]Run{{"first", a, nil}, {"second", a, nil}}, Origin{})
+	raw, err := SideBySide([]Run{{"first", a, nil, map[string]string{"partition": "iid"}},
+		{"second", a, nil, map[string]string{"partition": "iid"}}}, Origin{})
 	require.NoError(t, err)
 	require.Contains(t, string(raw), "No parameter of the last epochs differs.")
 }

@@ -14,11 +14,13 @@ import (
 	"github.com/spdl/spdl/internal/printable"
 )
 
-// Run is a chain's history under a name, with the kinds of attack of a localnet's manifest, by participant.
+// Run is a chain's history under a name. Of a localnet its manifest has the kinds of attack, by participant, and what
+// no parameter says: values by name, as partition.
 type Run struct {
 	Name string
 	*history.Chain
 	Attacks map[uint32]string
+	Net     map[string]string
 }
 
 func (r Run) last() history.Round { return r.Rounds[len(r.Rounds)-1] }
@@ -126,7 +128,14 @@ func besides(runs []Run) (done, differs table, err error) {
 			}
 			settings[x.Name][i] = x.After
 		}
+		for name, value := range r.Net {
+			if settings[name] == nil {
+				settings[name] = slices.Repeat([]string{"-"}, len(runs))
+			}
+			settings[name][i] = value
+		}
 	}
+	maps.DeleteFunc(settings, func(_ string, of []string) bool { return len(slices.Compact(slices.Clone(of))) == 1 })
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		differs.Rows = append(differs.Rows, append([]string{name}, settings[name]...))
 	}
