@@ -2,10 +2,12 @@ package adapt
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/mnist"
 )
 
