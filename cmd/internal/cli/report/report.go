@@ -28,8 +28,7 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/folds"
 )
 
-// Command returns the command that joins an experiment's files, or a chain's history, into one
-// page.
+// Command returns the command that joins an experiment's files, or a chain's history, into one page.
 func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.New(&cobra.Command{
@@ -125,8 +124,7 @@ func netIn(dir string) string {
 	return dir
 }
 
-// homeIn returns the home of a chain's node in a folder: the folder itself, or the first home of a
-// localnet.
+// homeIn returns the home of a chain's node in a folder: the folder itself, or the first home of a localnet.
 func homeIn(dir string) (folder string, ok bool) {
 	if dir = netIn(dir); testnet.Made(dir) {
 		dir = filepath.Join(dir, "node0")
