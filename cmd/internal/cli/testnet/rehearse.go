@@ -74,8 +74,12 @@ models that did not train on it. The table at the end has a line for each site a
 epsilon: the Brier score (less is better) and the AUC of the model that the site makes
 alone, of the common one, of the common one adapted to the site's rows, and of one of all
 rows in one place, which is not private. A site gains if its adapted model is better than
-its own, and than guessing the rate. --folds 0 leaves it out, and compares on the site's
-test rows alone, as spdl model gain does.
+its own, and than guessing the rate; a sentence for each site claims no more than the
+interval does. --folds 0 leaves it out, and compares on the site's test rows alone, as
+spdl model gain does.
+
+Labels that one site alone has, or that are alike, are an error where a drafted schema
+has more than two. Texts of a column that no other site has are warned of.
 
 With --home a folder keeps schema.json, gains.json, the model, the files of a column's
 sites, and the net; otherwise all of it is temporary.`,
