@@ -362,6 +362,17 @@ func TestRehearseFiles(t *testing.T) {
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, `south.csv 1 of 500 rows have no label in column "outcome", the first in line 2 of`)
 	require.NotContains(t, stderr, "all.csv")
+	for _, file := range files { // a class of all sites
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		row := strings.TrimSpace(strings.SplitAfter(string(text), "\n")[2])
+		moved := row[:strings.LastIndex(row, ";")] + ";moved"
+		require.NoError(t, os.WriteFile(file+".csv", []byte(strings.Replace(string(text), row, moved, 1)), 0o600))
+	}
+	_, stderr, code = spdl(t, "rehearse", "--label", "outcome", files[0]+".csv", files[1]+".csv", "--epsilon", "2,0.001")
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, `3 classes, ["alive" "dead" "moved"]: what a site gains is known of two alone`)
+	require.Contains(t, stderr, "epsilon 0.001", "no other error")
 	require.NoError(t, os.WriteFile(files[2], whole, 0o600))
 	stage.NotShort(t, "runs a net")
 	home := filepath.Join(t.TempDir(), "rehearsal")
