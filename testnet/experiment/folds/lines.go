@@ -188,10 +188,11 @@ func Says(lines []Line) (list []string) {
 // say returns the sentence of one site.
 func say(lines []Line) (text string) {
 	slices.SortFunc(lines, func(a, b Line) int { return cmp.Compare(a.Epsilon, b.Epsilon) })
-	at, same := map[string][]string{}, Line{} // epsilons of each verdict; the last line that shows no difference
+	// The epsilons of each verdict; the last line that shows no difference, and the least end of such intervals.
+	at, same, low := map[string][]string{}, Line{}, 0.
 	for _, l := range lines {
 		if at[l.Verdict] = append(at[l.Verdict], fmt.Sprint(l.Epsilon)); l.Verdict == Same {
-			same = l
+			same, low = l, min(low, l.Gain.Low)
 		}
 	}
 	gains, most := at[Gains], lines[len(lines)-1]
@@ -203,7 +204,7 @@ func say(lines []Line) (text string) {
 	case gains != nil:
 		text = "gains at epsilon " + strings.Join(gains, ", ")
 	case at[Same] != nil:
-		text = same.why(" at epsilon " + strings.Join(at[Same], ", ") + ": ")
+		text = same.why(" at epsilon "+strings.Join(at[Same], ", ")+": ", low)
 	}
 	if loses := at[Loses]; loses != nil {
 		text = strings.TrimPrefix(text+"; loses at epsilon "+strings.Join(loses, ", "), "; ")
@@ -211,15 +212,19 @@ func say(lines []Line) (text string) {
 	return text + adapt.Doubt(most.Alone.AUC)
 }
 
-// why says why a line shows no gain. A ceiling whose interval has no width is not known.
-func (l Line) why(at string) string {
+// why says why a line shows no gain. A ceiling whose interval has no width is not known. low is the least end of the
+// intervals of all lines that show none.
+func (l Line) why(at string, low float64) string {
 	none, shown := adapt.None(l.Alone.Brier), "no gain shown"+at
 	pooled := fmt.Sprintf("even all rows in one place give %.4f, its own model %.4f", l.Pooled.Brier, l.Alone.Brier)
 	switch {
-	case min(l.Ceiling.Low, l.Gain.Low) > -none && l.Ceiling.Low < l.Ceiling.High:
+	case min(l.Ceiling.Low, low) > -none && l.Ceiling.Low < l.Ceiling.High:
 		return "nothing to gain" + at + pooled
-	case l.Gain.Low > -none:
-		return shown + "the interval excludes a gain of a hundredth of its own model's score"
+	case low > -none && l.Ceiling.High < -none:
+		return shown + fmt.Sprintf("its interval excludes a gain of a hundredth of its own model's score; all rows in "+
+			"one place give %.4f, its own model %.4f", l.Pooled.Brier, l.Alone.Brier)
+	case low > -none:
+		return shown + "its interval excludes a gain of a hundredth of its own model's score"
 	case l.Gain.High < 0:
 		return fmt.Sprintf("%sbetter than its own model by too little, or not shown better than the rate: %.4f, alone "+
 			"%.4f, by the rate %.4f", shown, l.Adapted.Brier, l.Alone.Brier, l.ByRate.Brier)

@@ -25,11 +25,15 @@ func TestSays(t *testing.T) {
 		lines []Line
 	}{
 		{"nothing to gain at epsilon 1, 2: even all rows in one place give 0.2204, its own model 0.2210",
-			[]Line{line(2, Same, narrow, narrow), line(1, Same, wide, narrow)}},
+			[]Line{line(2, Same, narrow, narrow), line(1, Same, narrow, narrow)}},
+		{"no gain shown at epsilon 1, 2: even all rows in one place give 0.2204, its own model 0.2210, a difference of " +
+			"-0.0006 (-0.0020 to 0.0010)", []Line{line(2, Same, narrow, narrow), line(1, Same, wide, narrow)}},
 		{"no gain shown at epsilon 2: even all rows in one place give 0.2204, its own model 0.2210, a difference of " +
 			"-0.0006 (-0.0300 to 0.0300)", []Line{line(2, Same, wide, adapt.Interval{Value: -0.0006, Low: -0.03, High: 0.03})}},
-		{"no gain shown at epsilon 2: the interval excludes a gain of a hundredth of its own model's score",
-			[]Line{line(2, Same, narrow, much)}},
+		{"no gain shown at epsilon 2: its interval excludes a gain of a hundredth of its own model's score; all rows in " +
+			"one place give 0.2010, its own model 0.2210", []Line{line(2, Same, narrow, much)}},
+		{"no gain shown at epsilon 2: its interval excludes a gain of a hundredth of its own model's score",
+			[]Line{line(2, Same, narrow, wide)}},
 		{"no gain shown at epsilon 1, 2: better in 9 of 10 draws at epsilon 2, and 90 rows cannot show it",
 			[]Line{line(1, Same, wide, much), line(2, Same, wide, much)}},
 		{"no gain shown at epsilon 2: better in 5 of 10 draws at epsilon 2, and the interval includes 0", []Line{seldom}},
