@@ -1,11 +1,10 @@
 // Package krum selects the gradients that lie closest to their neighbours: Krum and multi-Krum.
 //
-// Source: P. Blanchard, E. M. El Mhamdi, R. Guerraoui, J. Stainer, "Machine Learning with
-// Adversaries: Byzantine Tolerant Gradient Descent", NIPS 2017, section 4. With n participants of
-// which f may be Byzantine, the score of a vector is the sum of its squared distances to the n-f-2
-// vectors closest to it, not counting itself. Krum returns the vector with the lowest score, so its
-// result is one of its inputs; multi-Krum averages the m best vectors. The theorem needs n >= 2f+3
-// (Condition).
+// Source: P. Blanchard, E. M. El Mhamdi, R. Guerraoui, J. Stainer, "Machine Learning with Adversaries: Byzantine
+// Tolerant Gradient Descent", NIPS 2017, section 4. With n participants of which f may be Byzantine, the score of a
+// vector is the sum of its squared distances to the n-f-2 vectors closest to it, not counting itself. Krum returns the
+// vector with the lowest score, so its result is one of its inputs; multi-Krum averages the m best vectors. The theorem
+// needs n >= 2f+3 (Condition).
 //
 // This package gets three points right that many implementations get wrong:
 //

@@ -48,9 +48,8 @@ func nearest(near []int, row []int64, i int, floor int64, keys, spare []uint64) 
 	}))
 }
 
-// appendKeys appends one word for each other vector; the order of the words is the order of
-// distances, then of positions. Words sort faster than pairs. It stops at a distance that is not
-// narrow, for which a word has no room.
+// appendKeys appends one word for each other vector; the order of the words is the order of distances, then of
+// positions. Words sort faster than pairs. It stops at a distance that is not narrow, for which a word has no room.
 func appendKeys(keys []uint64, row []int64, i int, floor int64) []uint64 {
 	for j, sq := range row {
 		if sq = max(sq, floor); j != i {

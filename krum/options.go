@@ -8,9 +8,8 @@ import (
 
 // Options are the parameters of a selection, without the vectors.
 type Options struct {
-	// N is the number of active participants, not of the vectors that arrived: with N computed
-	// from the included vectors, three colluders among ten win every round. It is at most
-	// gradients.MaxParticipants.
+	// N is the number of active participants, not of the vectors that arrived: with N computed from the included vectors,
+	// three colluders among ten win every round. It is at most gradients.MaxParticipants.
 	N int
 	// F is the number of Byzantine participants to withstand.
 	F int
@@ -48,8 +47,7 @@ func Feasible(n, f, included int) error {
 	return nil
 }
 
-// check returns the number of neighbours, or an error if m of n included vectors cannot be
-// selected.
+// check returns the number of neighbours, or an error if m of n included vectors cannot be selected.
 func (o Options) check(n, m int) (q int, err error) {
 	if err := Feasible(o.N, o.F, n); err != nil {
 		return 0, err

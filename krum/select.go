@@ -11,10 +11,9 @@ import (
 type Result struct {
 	// Selected holds m positions in the input, best first: Krum's choice, or multi-Krum's m best.
 	Selected []int
-	// Score holds, for each input, the sum of the squared distances to its N-f-2 nearest other
-	// inputs, in squared grid steps. In unsquared mode it is the sum of the distances, each rounded
-	// down, in units of 2^-24 grid steps. A sum beyond int64, which no set of gradients reaches,
-	// becomes the largest int64.
+	// Score holds, for each input, the sum of the squared distances to its N-f-2 nearest other inputs, in squared grid
+	// steps. In unsquared mode it is the sum of the distances, each rounded down, in units of 2^-24 grid steps. A sum
+	// beyond int64, which no set of gradients reaches, becomes the largest int64.
 	Score []int64
 	// Neighbours holds, for each input, the positions over which its score sums, nearest first, and
 	// at equal distance the lower position first.
@@ -24,13 +23,11 @@ type Result struct {
 	Margin int64
 }
 
-// Select returns the m vectors with the lowest scores. A vector's score is the sum of its squared
-// distances to its N-f-2 nearest other vectors (Blanchard et al. 2017, section 4). m = 1 is Krum,
-// and m = N-f is multi-Krum. Of equal scores the lower position wins; vectors are in participant
-// order.
+// Select returns the m vectors with the lowest scores. A vector's score is the sum of its squared distances to its
+// N-f-2 nearest other vectors (Blanchard et al. 2017, section 4). m = 1 is Krum, and m = N-f is multi-Krum. Of equal
+// scores the lower position wins; vectors are in participant order.
 //
-// d holds the n included vectors, n <= N. A missing vector is at distance infinity from every
-// other.
+// d holds the n included vectors, n <= N. A missing vector is at distance infinity from every other.
 //
 // Errors: ErrInfeasible if N < f+3, N > gradients.MaxParticipants, n > N, the floor is negative or
 // m is outside [1, n]; ErrTooFew if n < N-f-1, because then no score is finite.

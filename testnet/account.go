@@ -17,9 +17,8 @@ type account struct {
 	last   uint64 // rounds counted
 }
 
-// after returns the largest epsilon of any participant after a round, or nil if the chain gives no
-// guarantee. A round of a later epoch costs something else, so for it after returns the largest
-// epsilon of the node's current status.
+// after returns the largest epsilon of any participant after a round, or nil if the chain gives no guarantee. A round
+// of a later epoch costs something else, so for it after returns the largest epsilon of the node's current status.
 func (a *account) after(ctx context.Context, c *client.Client, r app.Record) (*float64, error) {
 	if r.Epoch > 0 {
 		s, err := c.Status(ctx)

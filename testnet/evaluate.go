@@ -13,9 +13,8 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error)
 }
 
-// Evaluator returns an evaluator of the net's models: on the test set of its data or, for an
-// external model, by a trainer of its own. It returns an error if that trainer does not start. The
-// caller closes the evaluator.
+// Evaluator returns an evaluator of the net's models: on the test set of its data or, for an external model, by a
+// trainer of its own. It returns an error if that trainer does not start. The caller closes the evaluator.
 func (n *Net) Evaluator(ctx context.Context) (*home.Evaluator, error) {
 	first := n.Nodes[0]
 	w := first.app.Worker

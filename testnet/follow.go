@@ -46,8 +46,7 @@ type follower struct {
 	account account
 }
 
-// pollEvery is the shortest pause between two requests. It is short compared with a localnet's
-// round.
+// pollEvery is the shortest pause between two requests. It is short compared with a localnet's round.
 const pollEvery = 20 * time.Millisecond
 
 // Follow delivers every closed round from 0 to the last, in order and through all epochs, until the
@@ -90,8 +89,7 @@ func FollowOn(ctx context.Context, n *Net, e Evaluator, done Round, each func(Ro
 	return ctx.Err()
 }
 
-// donePoll is the pause between two requests to a chain that is done, in case members start an
-// epoch.
+// donePoll is the pause between two requests to a chain that is done, in case members start an epoch.
 const donePoll = time.Second
 
 func newFollower(n *Net) (*follower, error) {
@@ -154,9 +152,8 @@ func (f *follower) furthest(ctx context.Context) (most query.Status, err error) 
 	return most, nil
 }
 
-// next returns the round to request after the requested round was still open. If the epoch has
-// ended, this is the first round of the next epoch, otherwise the same round after a pause. The
-// last result reports whether the chain is done.
+// next returns the round to request after the requested round was still open. If the epoch has ended, this is the first
+// round of the next epoch, otherwise the same round after a pause. The last result reports whether the chain is done.
 func (f *follower) next(ctx context.Context, epoch, t uint64) (uint64, uint64, bool, error) {
 	s, err := f.status(ctx)
 	switch {
@@ -182,9 +179,8 @@ func known(ms float64) *float64 {
 // errNotClosed means that a round has no record yet.
 var errNotClosed = errors.New("round is not closed")
 
-// retry repeats a request until a node answers it. After an internal error it asks the same node
-// again, after a failed connection the next node. It returns errNotClosed if the node has no such
-// record.
+// retry repeats a request until a node answers it. After an internal error it asks the same node again, after a failed
+// connection the next node. It returns errNotClosed if the node has no such record.
 func retry[T any](ctx context.Context, f *follower, ask func(*client.Client) (T, error)) (T, error) {
 	for {
 		r, err := ask(f.clients[f.at])

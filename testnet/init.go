@@ -298,8 +298,7 @@ func (n *Net) OpenLinks() (*link.Switch, error) {
 	return s, nil
 }
 
-// Dial changes a node's configuration to dial its peers through the switch. A nil switch changes
-// nothing.
+// Dial changes a node's configuration to dial its peers through the switch. A nil switch changes nothing.
 func (n *Net) Dial(i int, s *link.Switch, c *config.Config, a *home.AppConfig) {
 	if s == nil {
 		return
@@ -312,13 +311,11 @@ func (n *Net) Dial(i int, s *link.Switch, c *config.Config, a *home.AppConfig) {
 	c.P2P.PersistentPeers = list
 }
 
-// firstPort and lastPort bound the ports of localnets. They lie below 32768, where Linux begins to
-// give ports to outgoing connections: such a connection could take a node's port before the node
-// listens, or while it is down.
+// firstPort and lastPort bound the ports of localnets. They lie below 32768, where Linux begins to give ports to
+// outgoing connections: such a connection could take a node's port before the node listens, or while it is down.
 const firstPort, lastPort = 12000, 32767
 
-// freePorts finds loopback ports without a listener. It holds all of them open until it returns, so
-// that they differ.
+// freePorts finds loopback ports without a listener. It holds all of them open until it returns, so that they differ.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for tries := 0; len(ports) < n; tries++ {

@@ -15,8 +15,7 @@ import (
 	"github.com/spdl/spdl/testnet/link"
 )
 
-// InProcess is a localnet whose nodes are goroutines of this process, with
-// real p2p over loopback.
+// InProcess is a localnet whose nodes are goroutines of this process, with real p2p over loopback.
 type InProcess struct {
 	Net   *Net
 	Nodes []*node.Running

@@ -17,14 +17,12 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// Partitions lists the ways to divide the training set among the participants. The first is the
-// default.
+// Partitions lists the ways to divide the training set among the participants. The first is the default.
 var Partitions = []string{home.PartitionIID, home.PartitionDirichlet}
 
 // Manifest describes a localnet. The zero value of a field is its default.
 type Manifest struct {
-	// Validators is the number of nodes, each a validator and a participant.
-	// Default 4.
+	// Validators is the number of nodes, each a validator and a participant. Default 4.
 	Validators int `mapstructure:"validators"`
 	// Relays is the number of additional nodes without keys. If there are relays, no validator
 	// accepts connections: each validator dials all relays, and no other node.
@@ -37,9 +35,8 @@ type Manifest struct {
 	// Params is a JSON file of parameters in place of a preset. A relative path in a manifest file
 	// is relative to the file's folder.
 	Params string `mapstructure:"params"`
-	// Trainer is the program, with its arguments, that trains for every node's participant with an
-	// external model. TrainerDir is its working directory. Default: the folder of the manifest
-	// file.
+	// Trainer is the program, with its arguments, that trains for every node's participant with an external model.
+	// TrainerDir is its working directory. Default: the folder of the manifest file.
 	Trainer    []string `mapstructure:"trainer"`
 	TrainerDir string   `mapstructure:"trainer_dir"`
 	// Sandbox and TrainerRead are worker.sandbox and worker.trainer_read of each home.
@@ -89,16 +86,14 @@ type Manifest struct {
 	LearningRate float64 `mapstructure:"learning_rate"`
 	// Batch replaces the preset's expected batch; the sampling rate and the noise follow.
 	Batch int `mapstructure:"batch"`
-	// Seed fixes the genesis seed, the partition and the noise. Noise from a known seed gives no
-	// privacy. With Seed 0 the operating system draws the genesis seed and the noise, and the
-	// partition's seed is 0.
+	// Seed fixes the genesis seed, the partition and the noise. Noise from a known seed gives no privacy. With Seed 0 the
+	// operating system draws the genesis seed and the noise, and the partition's seed is 0.
 	Seed uint64 `mapstructure:"seed"`
 	// Partition says how the training set is divided: "iid", or "dirichlet" with Alpha.
 	Partition string  `mapstructure:"partition"`
 	Alpha     float64 `mapstructure:"alpha"`
-	// Neighbours is the number of persistent peers of each node. Default: all other nodes in a net
-	// of at most 10, otherwise 8, but never fewer than f+1: with fewer, f faulty nodes can isolate
-	// a node.
+	// Neighbours is the number of persistent peers of each node. Default: all other nodes in a net of at most 10,
+	// otherwise 8, but never fewer than f+1: with fewer, f faulty nodes can isolate a node.
 	Neighbours int `mapstructure:"neighbours"`
 	// Gossip is p2p.gossip of every node's app.toml. Default: the default of `spdl init`.
 	Gossip string `mapstructure:"gossip"`
@@ -123,8 +118,7 @@ type Manifest struct {
 	GenesisTime time.Time `mapstructure:"-"`
 }
 
-// Check fills the defaults and returns an error if the manifest does not describe a possible
-// localnet.
+// Check fills the defaults and returns an error if the manifest does not describe a possible localnet.
 func (m *Manifest) Check() error {
 	_, err := m.check()
 	return err
@@ -302,8 +296,7 @@ func (m *Manifest) checkColluders() error {
 	return nil
 }
 
-// HonestFirst returns the indices of the nodes, those without an attack first. Follow asks them in
-// this order.
+// HonestFirst returns the indices of the nodes, those without an attack first. Follow asks them in this order.
 func (m *Manifest) HonestFirst() (nodes []int) {
 	var attackers []int
 	for i := range m.Validators {
@@ -319,8 +312,7 @@ func (m *Manifest) HonestFirst() (nodes []int) {
 // Attack is a node whose participant misbehaves.
 type Attack struct {
 	Node int `mapstructure:"node"`
-	// Kind is a behaviour of package attack, or an attack on gradients, in which the first nodes
-	// collude.
+	// Kind is a behaviour of package attack, or an attack on gradients, in which the first nodes collude.
 	Kind string `mapstructure:"kind"`
 
 	place string // in the manifest's file, for errors; "" if the attack is of no file
@@ -363,8 +355,7 @@ func (m *Manifest) attack(i int) string {
 	return ""
 }
 
-// Colluders returns the attack on gradients in which nodes collude, and their number; "" and 0 if
-// there is none.
+// Colluders returns the attack on gradients in which nodes collude, and their number; "" and 0 if there is none.
 func (m *Manifest) Colluders() (kind string, n int) {
 	for _, x := range m.Attacks {
 		if attack.Colludes(x.Kind) {

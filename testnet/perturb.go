@@ -58,8 +58,7 @@ type Perturbation struct {
 	// of each of the two. For an upgrade it is how much later than the other nodes the node starts.
 	For time.Duration `mapstructure:"for"`
 
-	// Peers are the nodes at the other end of the links that Disconnect and Slow change. Default:
-	// all other nodes.
+	// Peers are the nodes at the other end of the links that Disconnect and Slow change. Default: all other nodes.
 	Peers []int `mapstructure:"peers"`
 	// Way is "in" for traffic to the node, "out" for traffic from it. Default: both.
 	Way string `mapstructure:"way"`
@@ -73,8 +72,7 @@ type Perturbation struct {
 
 	// Binary is the path of the new version's program, for an upgrade.
 	Binary string `mapstructure:"binary"`
-	// Heights is the number of heights between the proposal of an upgrade and the upgrade. Default
-	// 60.
+	// Heights is the number of heights between the proposal of an upgrade and the upgrade. Default 60.
 	Heights uint64 `mapstructure:"heights"`
 	// Wrong is the path of a third version's program, which the node tries first. Default: none.
 	Wrong string `mapstructure:"wrong"`
@@ -157,9 +155,8 @@ func (p *Processes) Perturb(ctx context.Context, closed uint64) {
 	}
 }
 
-// Apply waits for the perturbation's After, applies the perturbation, and returns when it is over.
-// A perturbation of links needs the switch, which exists only if the manifest lists such a
-// perturbation.
+// Apply waits for the perturbation's After, applies the perturbation, and returns when it is over. A perturbation of
+// links needs the switch, which exists only if the manifest lists such a perturbation.
 func (p *Processes) Apply(ctx context.Context, x Perturbation) error {
 	err := x.validate(len(p.Net.Nodes))
 	if err == nil {

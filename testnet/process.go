@@ -59,9 +59,8 @@ func (e *Ended) Error() string {
 	return fmt.Sprintf("node %d ended by itself (%v); the end of %s:\n%s", e.Node, e.State, e.Log, tail(e.Log))
 }
 
-// StartProcesses starts `binary start --home ...` for every node, with additional environment
-// variables. A node that misbehaves runs in the program spdl-lab beside binary, if there is one.
-// Logs go to node.log in each home.
+// StartProcesses starts `binary start --home ...` for every node, with additional environment variables. A node that
+// misbehaves runs in the program spdl-lab beside binary, if there is one. Logs go to node.log in each home.
 func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 	all := len(n.Nodes) + len(n.WorkerGroups)
 	p := &Processes{
@@ -80,8 +79,7 @@ func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 	if p.links, err = n.OpenLinks(); err != nil {
 		return nil, err
 	}
-	// The kernel ends a child when the thread that started it ends, so one thread starts all
-	// children.
+	// The kernel ends a child when the thread that started it ends, so one thread starts all children.
 	go func() {
 		runtime.LockOSThread()
 		for f := range p.work {
@@ -99,8 +97,7 @@ func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 // LogFile returns where a node's process writes its log.
 func (n Node) LogFile() string { return filepath.Join(n.Home, "node.log") }
 
-// logFile returns the path at which process i writes its log. The worker groups' processes follow
-// the nodes' processes.
+// logFile returns the path at which process i writes its log. The worker groups' processes follow the nodes' processes.
 func (p *Processes) logFile(i int) string {
 	if group := i - len(p.Net.Nodes); group >= 0 {
 		return filepath.Join(p.Net.WorkerGroups[group].Home, "worker.log")
@@ -124,8 +121,7 @@ func (p *Processes) binaryOf(i int) string {
 	return p.binaries[i]
 }
 
-// Expect marks the end of node i, which is running, as expected, so that Failed does not deliver
-// it.
+// Expect marks the end of node i, which is running, as expected, so that Failed does not deliver it.
 func (p *Processes) Expect(i int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -258,8 +254,7 @@ func (p *Processes) Terminate(i int) error {
 	}
 }
 
-// starve makes all file writes of node i fail, as on a full disk. If the node ends, its end is
-// expected.
+// starve makes all file writes of node i fail, as on a full disk. If the node ends, its end is expected.
 func (p *Processes) starve(i int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

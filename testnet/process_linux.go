@@ -26,8 +26,7 @@ func peakOf(s *os.ProcessState) int64 {
 	return 0
 }
 
-// peakOfPID returns the peak resident memory, in bytes, of a running process, 0 if it
-// cannot be read.
+// peakOfPID returns the peak resident memory, in bytes, of a running process, 0 if it cannot be read.
 func peakOfPID(pid int) int64 {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

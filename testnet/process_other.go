@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// bound keeps the terminal's Ctrl-C from a child. Only on Linux does a child also end with a killed
-// parent.
+// bound keeps the terminal's Ctrl-C from a child. Only on Linux does a child also end with a killed parent.
 func bound() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func peakOf(*os.ProcessState) int64 { return 0 }

@@ -26,8 +26,7 @@ var regionMs = [][]int{
 	{120, 193, 183, 191, 195, 257, 286, 328, 323},
 }
 
-// regionRoundTrip returns the round trip between two regions. ok is false if one of them is not in
-// Regions.
+// regionRoundTrip returns the round trip between two regions. ok is false if one of them is not in Regions.
 func regionRoundTrip(a, b string) (d time.Duration, ok bool) {
 	i, k := slices.Index(Regions, strings.ToLower(a)), slices.Index(Regions, strings.ToLower(b))
 	if i < 0 || k < 0 || i == k {

@@ -42,8 +42,7 @@ type Reporter struct {
 	Model    params.Model // of a table, text has what stands beside the accuracy in place of the error
 	// TestChain says that the noise may come from a known seed.
 	TestChain bool
-	// CPU returns the CPU time that the nodes and the workers without a node have used; nil for
-	// none.
+	// CPU returns the CPU time that the nodes and the workers without a node have used; nil for none.
 	CPU func() (nodes []time.Duration, workers time.Duration)
 
 	spending spending
@@ -81,8 +80,7 @@ func (r *Reporter) Begin(x Running) error {
 	return err
 }
 
-// Round prints a closed round. As text, it prints one line for all rounds that were closed before
-// this run.
+// Round prints a closed round. As text, it prints one line for all rounds that were closed before this run.
 func (r *Reporter) Round(x Round) error {
 	r.Last = x
 	r.Count++

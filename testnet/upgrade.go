@@ -70,8 +70,7 @@ func releaseOf(ctx context.Context, binary string) (uint64, error) {
 	return v.App, err
 }
 
-// plan proposes an upgrade as participant 0 and has participants approve it until more than two
-// thirds are in favour.
+// plan proposes an upgrade as participant 0 and has participants approve it until more than two thirds are in favour.
 func (p *Processes) plan(ctx context.Context, x Perturbation, version uint64) error {
 	c, err := client.New(p.Net.Nodes[0].RPC)
 	if err != nil {
@@ -111,8 +110,7 @@ func (p *Processes) as(i int, args ...string) []string {
 	return append(args, "--home", p.Net.Nodes[i].Home, "--node", p.Net.Nodes[i].RPC)
 }
 
-// awaitUpgrade waits until node i has ended by itself with ExitVersion: the next height needs
-// another version.
+// awaitUpgrade waits until node i has ended by itself with ExitVersion: the next height needs another version.
 func (p *Processes) awaitUpgrade(ctx context.Context, i int) error {
 	code, err := p.Await(ctx, i)
 	if err == nil && code != node.ExitVersion {

@@ -84,9 +84,8 @@ func (m *Model) Evaluate(params []float64, x []float32, labels []uint8) Eval {
 	return eval
 }
 
-// Positive returns each example's probability of class 1, for a model of two classes. The
-// probability of an example is NaN if one of its logits is not finite. The arguments and the panics
-// are those of Evaluate.
+// Positive returns each example's probability of class 1, for a model of two classes. The probability of an example is
+// NaN if one of its logits is not finite. The arguments and the panics are those of Evaluate.
 func (m *Model) Positive(params []float64, x []float32, labels []uint8) []float64 {
 	m.load(params, x, labels)
 	chance := make([]float64, len(labels))

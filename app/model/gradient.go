@@ -18,16 +18,14 @@ type Stats struct {
 	Weight    float64 // sum of the examples' weights
 }
 
-// ClippedSum sets dst to the sum over examples of w_i*g_i*ClipScale(‖g_i‖, clip). g_i is the
-// gradient of example i's cross-entropy loss at params, and w_i is the weight of the example's
-// class: the weight that [Model.Weigh] has set, which is at most 1, or 1. dst and params have length
-// Dim. With clip <= 0 nothing is clipped. The batch x is row-major, with Inputs values for each of the
-// labels; it may be empty.
+// ClippedSum sets dst to the sum over examples of w_i*g_i*ClipScale(‖g_i‖, clip). g_i is the gradient of example i's
+// cross-entropy loss at params, and w_i is the weight of the example's class: the weight that [Model.Weigh] has set,
+// which is at most 1, or 1. dst and params have length Dim. With clip <= 0 nothing is clipped. The batch x is
+// row-major, with Inputs values for each of the labels; it may be empty.
 //
-// The sum changes by at most clip when one example is added or removed, whatever params and x are,
-// in a batch of at most [privacy.MaxRows]: the margin of [privacy.ClipScale] pays for all rounding,
-// and an example whose gradient is not finite adds nothing. ClippedSum panics if shapes do not match
-// or a label is not below Classes.
+// The sum changes by at most clip when one example is added or removed, whatever params and x are, in a batch of at
+// most [privacy.MaxRows]: the margin of [privacy.ClipScale] pays for all rounding, and an example whose gradient is not
+// finite adds nothing. ClippedSum panics if shapes do not match or a label is not below Classes.
 func (m *Model) ClippedSum(dst, params []float64, x []float32, labels []uint8, clip float64) Stats {
 	if len(dst) != m.Dim() {
 		panic(fmt.Sprintf("model: destination of %d, want %d", len(dst), m.Dim()))
@@ -101,10 +99,9 @@ func (m *Model) flush(dst []float64) {
 	}
 }
 
-// Gradient sets dst to the gradient of a loss at params, summed over the examples without clipping.
-// The loss is a function of an example's logits and label. The callback deltas defines it: deltas
-// replaces the logits by the derivatives of the loss with respect to them. Gradient panics under the
-// same conditions as ClippedSum.
+// Gradient sets dst to the gradient of a loss at params, summed over the examples without clipping. The loss is a
+// function of an example's logits and label. The callback deltas defines it: deltas replaces the logits by the
+// derivatives of the loss with respect to them. Gradient panics under the same conditions as ClippedSum.
 func (m *Model) Gradient(dst, params []float64, x []float32, labels []uint8,
 	deltas func(logits []float32, label uint8)) {
 	if len(dst) != m.Dim() {

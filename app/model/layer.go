@@ -11,9 +11,8 @@ import (
 // by row, because for a product with only 10 columns the blocking of Sgemm costs more than it saves.
 var kernels gonum.Implementation
 
-// blockRows is the number of rows that a layer's gradient takes at a time: gonum's kernel reads and
-// writes the float64 sum once for four rows, which costs about what once a row costs in float32. More
-// rows fit no better into the caches.
+// blockRows is the number of rows that a layer's gradient takes at a time: gonum's kernel reads and writes the float64
+// sum once for four rows, which costs about what once a row costs in float32. More rows fit no better into the caches.
 const blockRows = 4
 
 // layer is an affine map, or without biases a linear map. The layer's parameters are contiguous in

@@ -26,16 +26,14 @@ type Spec struct {
 	NoBias, Logistic        bool
 }
 
-// SpecOf returns the spec of a chain's model. Spec is a separate type because the chain's message
-// also holds the feature map before the first layer, and the pure package params must not import
-// this package's arithmetic.
+// SpecOf returns the spec of a chain's model. Spec is a separate type because the chain's message also holds the
+// feature map before the first layer, and the pure package params must not import this package's arithmetic.
 func SpecOf(m params.Model) Spec {
 	return Spec{Inputs: int(m.Inputs), Hidden: int(m.Hidden), Classes: int(m.Classes), NoBias: m.NoBias,
 		Logistic: m.Kind == params.ModelLogistic}
 }
 
-// Validate returns nil, or an error that wraps ErrSpec and names the field, its value and the
-// bound.
+// Validate returns nil, or an error that wraps ErrSpec and names the field, its value and the bound.
 func (s Spec) Validate() error {
 	switch {
 	case s.Inputs < 1 || s.Inputs > MaxWidth:
@@ -63,8 +61,7 @@ func (s Spec) Outputs() int {
 // Dim returns the number of parameters of a valid spec.
 func (s Spec) Dim() int { return int(s.dim()) }
 
-// dim returns the number of parameters. It does not overflow for sizes that Validate has not checked
-// yet.
+// dim returns the number of parameters. It does not overflow for sizes that Validate has not checked yet.
 func (s Spec) dim() int64 {
 	inputs, hidden, outputs, bias := int64(s.Inputs), int64(s.Hidden), int64(s.Outputs()), int64(1)
 	if s.NoBias {
@@ -76,8 +73,7 @@ func (s Spec) dim() int64 {
 	return hidden*(inputs+bias) + outputs*(hidden+bias)
 }
 
-// String returns the widths of the layers, as "196-10" or "196-32-10", followed by " without bias"
-// if NoBias is set.
+// String returns the widths of the layers, as "196-10" or "196-32-10", followed by " without bias" if NoBias is set.
 func (s Spec) String() string {
 	widths := fmt.Sprintf("%d-%d", s.Inputs, s.Outputs())
 	if s.Hidden > 0 {

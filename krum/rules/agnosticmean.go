@@ -10,9 +10,8 @@ import (
 // maxDirections bounds the directions that agnosticMeanRule trims: each costs a power iteration.
 const maxDirections = 8
 
-// agnosticMeanRule is a weighted mean. It knows the noise that privacy adds to every honest
-// gradient, hence the spectrum of honest gradients: the eigenvalues of their centred Gram matrix
-// stay below the edge
+// agnosticMeanRule is a weighted mean. It knows the noise that privacy adds to every honest gradient, hence the
+// spectrum of honest gradients: the eigenvalues of their centred Gram matrix stay below the edge
 //
 //	nu (1 + sqrt(k/d))^2
 //
@@ -28,10 +27,9 @@ const maxDirections = 8
 // apart from the rest along q get the weight 0. A negative weight becomes 0, and the weights are
 // brought to sum 1, so that Delta is a convex combination of the gradients.
 //
-// The rule excludes nobody, by design. An attacker that copies a part of an honest gradient makes a
-// direction in which that gradient sticks out; a rule that removes what sticks out removes the
-// victim. Here the victim loses weight for the round, and an honest gradient's reputation does not
-// depend on weights.
+// The rule excludes nobody, by design. An attacker that copies a part of an honest gradient makes a direction in which
+// that gradient sticks out; a rule that removes what sticks out removes the victim. Here the victim loses weight for
+// the round, and an honest gradient's reputation does not depend on weights.
 //
 // The floor of the distances stands for the noise: it is twice the squared norm of 0.95 of it, and
 // 7/12 of the floor are 1.05 nu. Without a floor min(f, 8) directions are always trimmed.
@@ -46,8 +44,7 @@ const maxDirections = 8
 // in f different directions without noise of their own look like noise in one round, and move Delta
 // by at most sqrt(f nu)/k. No bound in the sense of (f, kappa)-robustness is proved.
 //
-// Score: how far the gradient's weight is below an equal share, in units of 2^-20; 0 if it counts
-// fully.
+// Score: how far the gradient's weight is below an equal share, in units of 2^-20; 0 if it counts fully.
 //
 // Cost: O(n^2 d) for the distances and O(n^2) a power iteration.
 //

@@ -2,10 +2,9 @@ package rules
 
 import "fmt"
 
-// aroundMedianRule averages, for each coordinate, the k-f values that are nearest to the median,
-// where k gradients are included. Of an even number the median is the mean of the two in the
-// middle; at equal distance the lower value counts as the nearer, so that the order of participants
-// never matters.
+// aroundMedianRule averages, for each coordinate, the k-f values that are nearest to the median, where k gradients are
+// included. Of an even number the median is the mean of the two in the middle; at equal distance the lower value counts
+// as the nearer, so that the order of participants never matters.
 //
 // Resilience: N >= 2f+1. It needs 2f+1 included gradients. Up to f of them may be Byzantine however
 // many participants are silent, so that k-f values are taken, not N-f, just as trimmedMeanRule
@@ -13,9 +12,8 @@ import "fmt"
 //
 // Cost: O(n log^2 n d), see nearMedian.
 //
-// Source: Xie, Koyejo, Gupta, "Generalized Byzantine-tolerant SGD", 2018 (arXiv:1802.10116), "mean
-// around median", MeaMed in later work. Not to be mistaken for the same authors' Phocas, which is
-// the mean around the trimmed mean.
+// Source: Xie, Koyejo, Gupta, "Generalized Byzantine-tolerant SGD", 2018 (arXiv:1802.10116), "mean around median",
+// MeaMed in later work. Not to be mistaken for the same authors' Phocas, which is the mean around the trimmed mean.
 type aroundMedianRule struct{}
 
 func (aroundMedianRule) Name() string { return "mean-around-median" }

@@ -17,9 +17,8 @@ const bucketSize = 2
 // and counts as much as the other buckets. Means share a denominator, so buckets are kept as sums,
 // a gradient that is alone counted twice, and the denominator of Delta grows by the factor 2.
 //
-// N participants make N' = ceil(N/2) buckets, of which up to f' = f may hold a Byzantine gradient;
-// silent participants make silent buckets, and included gradients make ceil(included/2). The rule
-// works with N', f' and these.
+// N participants make N' = ceil(N/2) buckets, of which up to f' = f may hold a Byzantine gradient; silent participants
+// make silent buckets, and included gradients make ceil(included/2). The rule works with N', f' and these.
 //
 // The order is that of the SHA-256 hashes of a tag, the seed and the position among the included
 // gradients, as 32 bits little endian: see bucketOrder. It takes in nothing that a sender chooses
@@ -27,10 +26,9 @@ const bucketSize = 2
 // chooses the included set, and so can still choose among the orders of the sets that it may
 // include; every participant that knows the seed knows the order of a full set before it submits.
 //
-// Resilience: the rule's condition for N' and f, for instance N >= 4f+1 where the rule needs 2f+1.
-// In exchange buckets differ less than gradients, as the rules need under heterogeneous data. The
-// published guarantee is an expectation over orders that are uniform and independent of the
-// gradients.
+// Resilience: the rule's condition for N' and f, for instance N >= 4f+1 where the rule needs 2f+1. In exchange buckets
+// differ less than gradients, as the rules need under heterogeneous data. The published guarantee is an expectation
+// over orders that are uniform and independent of the gradients.
 //
 // Cost: O(n log n) for the order, then the rule's with half of the points.
 //
@@ -84,8 +82,7 @@ func (r bucketedRule) Aggregate(in Input) (Output, error) {
 	in.N = buckets(in.N)
 	p := points{vectors: in.Vectors, floor: math.MaxInt64}
 	if in.Floor <= math.MaxInt64/bucketSize {
-		// Of sums of s gradients each the difference has s times the noise, squared, of a
-		// difference of gradients.
+		// Of sums of s gradients each the difference has s times the noise, squared, of a difference of gradients.
 		p.floor = bucketSize * in.Floor
 	}
 	order := bucketOrder(in.Seed, len(in.Vectors))
@@ -103,9 +100,8 @@ func (r bucketedRule) Aggregate(in Input) (Output, error) {
 // buckets returns the number of buckets for n gradients.
 func buckets(n int) int { return (n + bucketSize - 1) / bucketSize }
 
-// bucketOrder returns positions 0 to k-1 by SHA-256("spdl bucketing" | seed | position), the
-// position in four bytes, little endian; hashes are compared byte by byte from the first on. Two
-// adjacent ones share a bucket.
+// bucketOrder returns positions 0 to k-1 by SHA-256("spdl bucketing" | seed | position), the position in four bytes,
+// little endian; hashes are compared byte by byte from the first on. Two adjacent ones share a bucket.
 func bucketOrder(seed []byte, k int) []int {
 	hashes := make([][sha256.Size]byte, k)
 	preimage := append([]byte("spdl bucketing"), seed...)

@@ -9,28 +9,24 @@ import (
 	"github.com/spdl/spdl/krum"
 )
 
-// bulyanRule is Bulyan of Krum, in two steps. First Krum is run theta = N-2f times, each time on
-// the gradients that no earlier run selected, with N less by one each time. Then, for each
-// coordinate, the beta = theta-2f values of the selected that are nearest to their median are
-// averaged, as mean-around-median does, tie rules included.
+// bulyanRule is Bulyan of Krum, in two steps. First Krum is run theta = N-2f times, each time on the gradients that no
+// earlier run selected, with N less by one each time. Then, for each coordinate, the beta = theta-2f values of the
+// selected that are nearest to their median are averaged, as mean-around-median does, tie rules included.
 //
 // Resilience: N >= 4f+3, which is theta >= 2f+3. It can be computed from N = 4f+1 on. As for Krum,
 // N counts silent participants, and N-f-1 gradients must be included. With f = 0 and one of N
 // missing, all included gradients are averaged.
 //
-// Two things that the paper leaves open: of an even number of selected values the median is the
-// mean of the two in the middle (the paper's is any minimiser of the sum of distances), and a Krum
-// run late enough to have fewer than one nearest neighbour by the count N-f-2 looks at one. With f
-// <= 2 the last run looks at one in any case, and is a tie of the two that are closest, settled by
-// position as all ties. The authors' later code selects only N-2f-2, so that no run of Krum is
-// outside Krum's own condition; this follows the paper.
+// Two things that the paper leaves open: of an even number of selected values the median is the mean of the two in the
+// middle (the paper's is any minimiser of the sum of distances), and a Krum run late enough to have fewer than one
+// nearest neighbour by the count N-f-2 looks at one. With f <= 2 the last run looks at one in any case, and is a tie of
+// the two that are closest, settled by position as all ties. The authors' later code selects only N-2f-2, so that no
+// run of Krum is outside Krum's own condition; this follows the paper.
 //
-// Score: the scores of the first run of Krum, as krumRule; Neighbours likewise. Selected: best
-// first.
+// Score: the scores of the first run of Krum, as krumRule; Neighbours likewise. Selected: best first.
 //
-// Cost: O(n^2 d + n log^2 n d), and O(n^3) for the runs of Krum, which share the distances and
-// their order. With unsquared distances, or mixtures too far apart for int64, each run starts from
-// scratch: O(n^3 log n).
+// Cost: O(n^2 d + n log^2 n d), and O(n^3) for the runs of Krum, which share the distances and their order. With
+// unsquared distances, or mixtures too far apart for int64, each run starts from scratch: O(n^3 log n).
 //
 // Source: El Mhamdi, Guerraoui, Rouault, "The Hidden Vulnerability of Distributed Learning in
 // Byzantium", ICML 2018, section 4.

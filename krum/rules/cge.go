@@ -13,21 +13,19 @@ import (
 // comparativeRule drops the f gradients of largest norm and averages the others: comparative
 // gradient elimination. Of equal norms the higher position is dropped.
 //
-// Resilience: N >= 3f+1 is necessary, and not enough. The theorem is about gradient descent rather
-// than about one aggregate: with gradients that are mu-Lipschitz and an average cost that is
-// gamma-strongly convex it needs 2f-redundant data and f/N < 1/(1 + 2 mu/gamma), which is at most
-// 1/3 because mu >= gamma. It never detects a wrong direction: f gradients that are turned around
-// keep their norms, and all enter. It needs f+1 included gradients, and drops f of those that are
-// included however many are silent.
+// Resilience: N >= 3f+1 is necessary, and not enough. The theorem is about gradient descent rather than about one
+// aggregate: with gradients that are mu-Lipschitz and an average cost that is gamma-strongly convex it needs
+// 2f-redundant data and f/N < 1/(1 + 2 mu/gamma), which is at most 1/3 because mu >= gamma. It never detects a wrong
+// direction: f gradients that are turned around keep their norms, and all enter. It needs f+1 included gradients, and
+// drops f of those that are included however many are silent.
 //
 // Score: squared norms, in squared grid steps.
 //
 // Cost: O(n d).
 //
-// Source: Gupta, Liu, Vaidya, "Byzantine Fault-Tolerant Distributed Machine Learning Using
-// Stochastic Gradient Descent (SGD) and Norm-Based Comparative Gradient Elimination (CGE)", 2020
-// (arXiv:2008.04699), which sums the gradients that are left; here the sum is divided by their
-// number, as every other rule does.
+// Source: Gupta, Liu, Vaidya, "Byzantine Fault-Tolerant Distributed Machine Learning Using Stochastic Gradient Descent
+// (SGD) and Norm-Based Comparative Gradient Elimination (CGE)", 2020 (arXiv:2008.04699), which sums the gradients that
+// are left; here the sum is divided by their number, as every other rule does.
 type comparativeRule struct{}
 
 func (comparativeRule) Name() string { return "cge" }
@@ -69,9 +67,8 @@ func (comparativeRule) aggregate(in Input, p points) (Output, error) {
 	return out, nil
 }
 
-// squaredNorms returns the squared norms of the points, in squared grid steps times size^2. Of a
-// sum of s vectors the squared norm is s times the sum of the vectors' squared norms less the sum
-// of the squared distances of each two.
+// squaredNorms returns the squared norms of the points, in squared grid steps times size^2. Of a sum of s vectors the
+// squared norm is s times the sum of the vectors' squared norms less the sum of the squared distances of each two.
 func (p points) squaredNorms() []*big.Int {
 	single := squaredNorms(p.vectors)
 	norms := make([]*big.Int, p.len())

@@ -21,23 +21,21 @@ const (
 //
 //	v <- v + 1/k sum of (y_i - v) min(1, tau/|y_i - v|)
 //
-// The paper starts at the last round's aggregate, and lets a radius tau be tuned. Rules have no
-// state and no tuning here: v starts at the coordinate-wise median of the round (medianRule), and
-// tau is the lower median of the points' distances from there, so that at least half of them are
-// not clipped in the first step. If fewer than half of the points are Byzantine, some honest one is
-// as far away as tau at least, and some at most. Ten steps from there come close to Huber's
-// estimate of location with that tau. What the paper gains by learning from history is lost.
+// The paper starts at the last round's aggregate, and lets a radius tau be tuned. Rules have no state and no tuning
+// here: v starts at the coordinate-wise median of the round (medianRule), and tau is the lower median of the points'
+// distances from there, so that at least half of them are not clipped in the first step. If fewer than half of the
+// points are Byzantine, some honest one is as far away as tau at least, and some at most. Ten steps from there come
+// close to Huber's estimate of location with that tau. What the paper gains by learning from history is lost.
 //
-// What is rounded, and how: v is kept as weights of the median and of the points, with 40
-// fractional bits, from which distances follow exactly (see hull). The factor min(1, ...) is
-// rounded down to a multiple of 2^-30 by an integer root, and new weights to multiples of 2^-40.
-// The weights of the last step, scaled to sum 1, are rounded down to multiples of 2^-20; the median
-// gets what is left over, so that no gradient gains by its position. With D the diameter of the
-// points and the median, a step ends within 2^-30 D of the step without rounding from the same v
-// because of the factors, and within (k+1) 2^-39 D because of the weights; Delta is within (k+1)
-// 2^-20 D of the last step. A step without rounding is a gradient step of length 1 on a mean of
-// Huber functions, which is convex with slopes that change no faster than v does, so it brings no
-// two places farther apart: ten steps together err by at most 10 (2^-30 + (k+1) 2^-39) D.
+// What is rounded, and how: v is kept as weights of the median and of the points, with 40 fractional bits, from which
+// distances follow exactly (see hull). The factor min(1, ...) is rounded down to a multiple of 2^-30 by an integer
+// root, and new weights to multiples of 2^-40. The weights of the last step, scaled to sum 1, are rounded down to
+// multiples of 2^-20; the median gets what is left over, so that no gradient gains by its position. With D the diameter
+// of the points and the median, a step ends within 2^-30 D of the step without rounding from the same v because of the
+// factors, and within (k+1) 2^-39 D because of the weights; Delta is within (k+1) 2^-20 D of the last step. A step
+// without rounding is a gradient step of length 1 on a mean of Huber functions, which is convex with slopes that change
+// no faster than v does, so it brings no two places farther apart: ten steps together err by at most 10 (2^-30 + (k+1)
+// 2^-39) D.
 //
 // Resilience: N >= 10f, the theorem's delta <= 0.1, and the theorem is about a start near the
 // honest mean and about the right tau, neither of which is known here. Silent participants do not
@@ -47,8 +45,7 @@ const (
 //
 // Cost: O(n^2 d) for the distances, O(n log^2 n d) for the median, and O(n^2) a step.
 //
-// Source: Karimireddy, He, Jaggi, "Learning from History for Byzantine Robust Optimization", ICML
-// 2021, algorithm 2.
+// Source: Karimireddy, He, Jaggi, "Learning from History for Byzantine Robust Optimization", ICML 2021, algorithm 2.
 type centeredClippingRule struct{}
 
 func (centeredClippingRule) Name() string { return "centered-clipping" }
@@ -99,8 +96,7 @@ func (centeredClippingRule) aggregate(_ Input, p points) (Output, error) {
 	}, nil
 }
 
-// clip takes one step. From the weights a_i of the place that was measured, with sum A, and the
-// factors l_i it makes
+// clip takes one step. From the weights a_i of the place that was measured, with sum A, and the factors l_i it makes
 //
 //	a_i <- (a_i (k - sum of l_j) + A l_i) / k
 //

@@ -77,11 +77,10 @@ func (g *graph) solve(budget int) bool {
 // cover is solve, by bounded search (Downey and Fellows, "Parameterized Complexity", 1999, section
 // 3.2.1): of a vertex and its neighbours either must be in the cover.
 //
-// Some removals are safe without a choice: a vertex whose degree exceeds the budget, the neighbour
-// of a vertex of degree 1, and any vertex of a circle. A vertex takes away no more edges than the
-// largest degree; if the budget cannot suffice for that reason, the search gives up. Otherwise it
-// branches on a vertex of largest degree, which is at least 3: remove it, or remove its neighbours.
-// Hence it visits at most T(b) = 1 + T(b-1) + T(b-3) nodes for budget b.
+// Some removals are safe without a choice: a vertex whose degree exceeds the budget, the neighbour of a vertex of
+// degree 1, and any vertex of a circle. A vertex takes away no more edges than the largest degree; if the budget cannot
+// suffice for that reason, the search gives up. Otherwise it branches on a vertex of largest degree, which is at least
+// 3: remove it, or remove its neighbours. Hence it visits at most T(b) = 1 + T(b-1) + T(b-3) nodes for budget b.
 //
 // spare holds graphs of the same edges to copy to, one per level; missing ones are made.
 func (g *graph) cover(budget int32, spare *level) bool {

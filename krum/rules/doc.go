@@ -1,10 +1,9 @@
 // Package rules holds the aggregation rules that an epoch can choose from, by name.
 //
-// A rule maps the included gradients, in participant order, to one aggregate Delta. Delta is a
-// fraction of integers with one denominator, computed in integers, so that every validator gets the
-// same bits. None of the rules uses random numbers or depends on the number of cores, and only
-// three round: geometric-median, centered-clipping and agnostic-mean, which are limits of
-// iterations, round weights in a way that is part of their definition.
+// A rule maps the included gradients, in participant order, to one aggregate Delta. Delta is a fraction of integers
+// with one denominator, computed in integers, so that every validator gets the same bits. None of the rules uses random
+// numbers or depends on the number of cores, and only three round: geometric-median, centered-clipping and
+// agnostic-mean, which are limits of iterations, round weights in a way that is part of their definition.
 //
 //	mean                withstands nobody; the yardstick
 //	krum                one of the inputs                               needs N >= 2f+3
@@ -26,19 +25,17 @@
 //
 // # Silent participants
 //
-// N counts the registered participants, also participants without an included gradient. Rules that
-// score gradients by their neighbours (krum, multi-krum, bulyan) take the silent ones to be
-// infinitely far away. The other rules ignore them: any f of the k included gradients may be
-// Byzantine, however many participants are silent, so a rule drops as many of the k as f demands,
-// and never fewer because some are silent.
+// N counts the registered participants, also participants without an included gradient. Rules that score gradients by
+// their neighbours (krum, multi-krum, bulyan) take the silent ones to be infinitely far away. The other rules ignore
+// them: any f of the k included gradients may be Byzantine, however many participants are silent, so a rule drops as
+// many of the k as f demands, and never fewer because some are silent.
 //
 // # How to add a rule
 //
-// Write one file with a type that has Name, Condition, feasible, Denominator, Cost, Source and
-// aggregate, the last in terms of points, so that the rule works on mixtures and buckets of
-// gradients as on gradients; state its resilience condition, cost and source in the type's comment.
-// Add one line to the list in registry.go: the rule and its mixed and bucketed variants then exist,
-// for genesis, the command line and the benchmarks too.
+// Write one file with a type that has Name, Condition, feasible, Denominator, Cost, Source and aggregate, the last in
+// terms of points, so that the rule works on mixtures and buckets of gradients as on gradients; state its resilience
+// condition, cost and source in the type's comment. Add one line to the list in registry.go: the rule and its mixed and
+// bucketed variants then exist, for genesis, the command line and the benchmarks too.
 //
 // Points have these methods ready: mean (of some points), best (by Krum), middleMean and nearMedian
 // (of each coordinate), and distances. Other code that reads coordinates sums vectors[k].At(j) over

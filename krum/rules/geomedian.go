@@ -8,9 +8,8 @@ const (
 	medianBits  = 30 // fractional bits of a step's weights, the largest of which is 1
 )
 
-// geometricMedianRule approximates the point whose distances to the gradients have the least sum,
-// by 32 steps of the smoothed Weiszfeld algorithm from their mean. A step from v replaces it by the
-// mean of the points y_i with weights
+// geometricMedianRule approximates the point whose distances to the gradients have the least sum, by 32 steps of the
+// smoothed Weiszfeld algorithm from their mean. A step from v replaces it by the mean of the points y_i with weights
 //
 //	w_i = min over j of r_j / r_i,    r_i = max(1, |v - y_i|)    (nu = 1 grid step)
 //
@@ -33,9 +32,8 @@ const (
 //     to it at the start, so it never raises F; h has slope at most 1. Hence a step raises F by at
 //     most k^2 2^-30 D, and F(Delta) <= F(mean) + 32 k^2 2^-30 D + k^2 2^-20 D.
 //
-// How far from the true median 32 steps end is not bounded that way: it depends on the data. With f
-// gradients far away, each step divides their pull by about (k-f)/f: 32 steps take 2^-32 at f = N/3
-// and 0.0016 at f = 0.45 N.
+// How far from the true median 32 steps end is not bounded that way: it depends on the data. With f gradients far away,
+// each step divides their pull by about (k-f)/f: 32 steps take 2^-32 at f = N/3 and 0.0016 at f = 0.45 N.
 //
 // Resilience: N >= 2f+1, the breakdown point of the geometric median. A silent participant is at
 // infinite distance, so its weight is 0. It needs one gradient, as median does.

@@ -17,17 +17,15 @@ const weightBits = 20
 // distances are known. A place v in it is given by weights; geometric-median and centered-clipping
 // iterate on these, in O(k^2) a step instead of O(k d), and no coordinate is ever rounded.
 //
-// Let v = (a_0 m + sum of a_i y_i)/A, where A is the sum of all weights; s the size, so that y_i is
-// the mean of s vectors x_l, its members; b_l the sum of a_i over the occurrences of x_l as a
-// member, b_0 = s a_0 and B = s A. The squared distance of v and x_l is, times B^2 (expand it as
-// for distances),
+// Let v = (a_0 m + sum of a_i y_i)/A, where A is the sum of all weights; s the size, so that y_i is the mean of s
+// vectors x_l, its members; b_l the sum of a_i over the occurrences of x_l as a member, b_0 = s a_0 and B = s A. The
+// squared distance of v and x_l is, times B^2 (expand it as for distances),
 //
 //	B (sum over j of b_j |x_j - x_l|^2 + b_0 |m - x_l|^2) - H
 //	H = 1/2 sum over j, l of b_j b_l |x_j - x_l|^2 + b_0 sum over j of b_j |m - x_j|^2
 //
-// and |v - y_i|^2 is the mean of that over the members of y_i, less 1/s^2 times the sum of |x_j -
-// x_l|^2 over the pairs of members. With g for the denominator of m, all is integer when multiplied
-// by (s g B)^2.
+// and |v - y_i|^2 is the mean of that over the members of y_i, less 1/s^2 times the sum of |x_j - x_l|^2 over the pairs
+// of members. With g for the denominator of m, all is integer when multiplied by (s g B)^2.
 //
 // Nothing overflows: weights are at most 2^40 with A <= 2^42, so b_l <= 2^43 and B <= 2^54; the sum
 // of b_j |x_j - x_l|^2 is at most 2^54 * 2^51, and its sum over the members of a point at most
@@ -185,9 +183,8 @@ func (h *hull) lengths() []int64 {
 	return out
 }
 
-// share divides 2^weightBits among the weights in proportion, each share rounded down. It returns
-// what each weight lost by the rounding, on one scale, and the rest: less than the number of
-// weights.
+// share divides 2^weightBits among the weights in proportion, each share rounded down. It returns what each weight lost
+// by the rounding, on one scale, and the rest: less than the number of weights.
 func share(a []uint64) (shares []int64, lost []uint64, left int64) {
 	var sum uint64
 	for _, x := range a {

@@ -2,8 +2,7 @@
 
 package rules
 
-// haveKernels is false because there is no assembly for this CPU: the pure-Go twin does all the
-// work.
+// haveKernels is false because there is no assembly for this CPU: the pure-Go twin does all the work.
 const haveKernels = false
 
 func (m *middle) wideBlock([]int64, int) { panic("rules: built without assembly") }

@@ -5,8 +5,7 @@ import "github.com/spdl/spdl/krum"
 // krumRule returns the input with the lowest sum of squared distances to its N-f-2 nearest other
 // inputs; of equal sums the lower position wins.
 //
-// Resilience: N >= 2f+3. It needs N-f-1 included gradients, because a missing gradient is at
-// distance infinity.
+// Resilience: N >= 2f+3. It needs N-f-1 included gradients, because a missing gradient is at distance infinity.
 //
 // Cost: O(n^2 d) for the distances, which dominate, by gradients.Pairwise.
 //

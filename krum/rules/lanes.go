@@ -30,8 +30,7 @@ func (l lanes) exchange(a, b *strip) {
 	high, shift := l.high, (l.bits-1)&63
 	for w := range a {
 		x, y := a[w], b[w]
-		// With the top bit set, a lane of x cannot borrow from the next; the bit survives where x
-		// >= y.
+		// With the top bit set, a lane of x cannot borrow from the next; the bit survives where x >= y.
 		ge := ((x | high) - y) & high
 		swap := (x ^ y) & (ge - ge>>shift) // all lower bits of these lanes
 		a[w], b[w] = x^swap, y^swap
@@ -62,9 +61,8 @@ func pack[E int8 | int16](l lanes, s *strip, q []E, bias int64) {
 	}
 }
 
-// sum writes to sums the sum of each lane of the rows, minus shift, in order, as far as sums goes.
-// Lanes are added up in lanes twice as wide, those at even places apart from those at odd ones:
-// 4096 rows below 2^15 stay below 2^32.
+// sum writes to sums the sum of each lane of the rows, minus shift, in order, as far as sums goes. Lanes are added up
+// in lanes twice as wide, those at even places apart from those at odd ones: 4096 rows below 2^15 stay below 2^32.
 func (l lanes) sum(sums []int64, rows []strip, shift int64) {
 	bits := l.bits & 63
 	for w := 0; len(sums) > 0; w++ {

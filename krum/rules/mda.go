@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// maxDiameterF is the largest f for which minimum diameter averaging is computed, see
-// minimumDiameterRule.
+// maxDiameterF is the largest f for which minimum diameter averaging is computed, see minimumDiameterRule.
 const maxDiameterF = 33
 
 // minimumDiameterRule averages the k-f gradients, of k included, whose largest distance of two is
@@ -17,23 +16,19 @@ const maxDiameterF = 33
 // Resilience: N >= 2f+1. It needs 2f+1 included gradients. Up to f of them may be Byzantine however
 // many participants are silent, so that k-f are averaged, not N-f.
 //
-// Score: the largest squared distance to a gradient that was selected, in squared grid steps, under
-// the floor.
+// Score: the largest squared distance to a gradient that was selected, in squared grid steps, under the floor.
 //
-// Cost: O(n^2 d) for the distances, and an exact search that takes exponential time in f at worst.
-// For a diameter t, k-f gradients lie within t of each other exactly if f gradients can be taken
-// away that touch every two that are farther apart than t: a vertex cover. The search for one (see
-// cover) visits at most T(f) = 1 + T(f-1) + T(f-3) nodes, T = 1 for f <= 0, about 1.9 * 1.466^f;
-// the candidates for t are bisected, at most 23 searches, and the lexicographic order costs at most
-// T(0) + ... + T(f) more. T(33) is 790,065 and all that some 21 million nodes, seconds; with larger
-// f the rule rejects (ErrInfeasible). That is every N up to 100 with N >= 3f+1. Trying out all
-// subsets would be C(100, 33) = 3 * 10^26. In practice bounds cut off almost everything: the
-// hardest graphs that were tried, disjoint cliques, took 4 ms a search with f = 33, and distances
-// of points rarely give hard graphs.
+// Cost: O(n^2 d) for the distances, and an exact search that takes exponential time in f at worst. For a diameter t,
+// k-f gradients lie within t of each other exactly if f gradients can be taken away that touch every two that are
+// farther apart than t: a vertex cover. The search for one (see cover) visits at most T(f) = 1 + T(f-1) + T(f-3) nodes,
+// T = 1 for f <= 0, about 1.9 * 1.466^f; the candidates for t are bisected, at most 23 searches, and the lexicographic
+// order costs at most T(0) + ... + T(f) more. T(33) is 790,065 and all that some 21 million nodes, seconds; with larger
+// f the rule rejects (ErrInfeasible). That is every N up to 100 with N >= 3f+1. Trying out all subsets would be C(100,
+// 33) = 3 * 10^26. In practice bounds cut off almost everything: the hardest graphs that were tried, disjoint cliques,
+// took 4 ms a search with f = 33, and distances of points rarely give hard graphs.
 //
-// Source: Rousseeuw, "Multivariate estimation with high breakdown point", 1985; El Mhamdi,
-// Guerraoui, Guirguis, Hoang, Rouault, "Genuinely Distributed Byzantine Machine Learning", PODC
-// 2020 (arXiv:1905.03853).
+// Source: Rousseeuw, "Multivariate estimation with high breakdown point", 1985; El Mhamdi, Guerraoui, Guirguis, Hoang,
+// Rouault, "Genuinely Distributed Byzantine Machine Learning", PODC 2020 (arXiv:1905.03853).
 type minimumDiameterRule struct{}
 
 func (minimumDiameterRule) Name() string { return "mda" }

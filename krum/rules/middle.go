@@ -9,11 +9,10 @@ func (p points) middleMean(from, to int) gradients.Fraction {
 
 // A middle computes the mean of a range of ranks of each coordinate.
 //
-// A sorting network treats a strip of coordinates of all points at a time: with assembly kernels
-// where the CPU has them (wideBlock), and elsewhere with a pure-Go twin (block), whose values are
-// shifted to be at least 0, which keeps their order, and packed four or two to a word. All of it is
-// comparing and adding integers, so the choice does not show in the result. Blocks of coordinates
-// run on all cores.
+// A sorting network treats a strip of coordinates of all points at a time: with assembly kernels where the CPU has them
+// (wideBlock), and elsewhere with a pure-Go twin (block), whose values are shifted to be at least 0, which keeps their
+// order, and packed four or two to a word. All of it is comparing and adding integers, so the choice does not show in
+// the result. Blocks of coordinates run on all cores.
 type middle struct {
 	points
 	from, to int
@@ -136,9 +135,8 @@ func (p points) others(members []int) []int {
 	return rest
 }
 
-// mix writes the sums of the members' strips. The sum of all vectors may overflow a lane; the
-// differences are right nevertheless, because whole words are summed modulo 2^64 and each final
-// lane fits.
+// mix writes the sums of the members' strips. The sum of all vectors may overflow a lane; the differences are right
+// nevertheless, because whole words are summed modulo 2^64 and each final lane fits.
 func (m *middle) mix(values, vectors []strip) {
 	var total strip
 	for i := range vectors {

@@ -9,9 +9,8 @@ import (
 	"github.com/spdl/spdl/krum"
 )
 
-// distances are the squared distances of points, in squared grid steps times size^2, without the
-// floor. Exactly one of the fields is set: wide if squared distances of sums of vectors may exceed
-// int64.
+// distances are the squared distances of points, in squared grid steps times size^2, without the floor. Exactly one of
+// the fields is set: wide if squared distances of sums of vectors may exceed int64.
 type distances struct {
 	narrow *gradients.Distances
 	wide   [][]*big.Int
@@ -22,10 +21,9 @@ type distances struct {
 //
 //	|a - b|^2 = S(a, b) - S(a, a)/2 - S(b, b)/2
 //
-// where S(a, b) is the sum of the squared distances of each member of a to each member of b: expand
-// the left side for coefficients c with sum 0, as -1/2 * sum over k, l of c_k c_l |x_k - x_l|^2.
-// That costs O(n^3) rather than O(n^2 d), and it is exact. S(a, a) is even, for it counts each pair
-// twice.
+// where S(a, b) is the sum of the squared distances of each member of a to each member of b: expand the left side for
+// coefficients c with sum 0, as -1/2 * sum over k, l of c_k c_l |x_k - x_l|^2. That costs O(n^3) rather than O(n^2 d),
+// and it is exact. S(a, a) is even, for it counts each pair twice.
 func (p points) distances() distances {
 	p.pairs = p.pairwise()
 	if p.members == nil {
@@ -59,8 +57,7 @@ func (d distances) among(positions []int) distances {
 	return distances{wide: rows}
 }
 
-// largestSum returns size^2 times the largest squared distance, which no S exceeds, unless it
-// overflows.
+// largestSum returns size^2 times the largest squared distance, which no S exceeds, unless it overflows.
 func (p points) largestSum() (sum uint64, ok bool) {
 	hi, lo := bits.Mul64(uint64(largest(p.pairs)), uint64(p.size()*p.size()))
 	return lo, hi == 0
@@ -116,8 +113,7 @@ func addUp(sums []sum, rows [][]int64, skip int) [][]int64 {
 	return out
 }
 
-// addRows adds the rows at the positions, from column skip on, four at a time to save loads and
-// stores.
+// addRows adds the rows at the positions, from column skip on, four at a time to save loads and stores.
 func addRows(dst []int64, rows [][]int64, positions []uint16, skip int) {
 	for ; len(positions) >= 4; positions = positions[4:] {
 		r0, r1 := rows[positions[0]][skip:][:len(dst)], rows[positions[1]][skip:][:len(dst)]
@@ -173,8 +169,7 @@ func (p points) wideMixtureDistances() [][]*big.Int {
 	return sq
 }
 
-// within returns the sum of the squared distances of each two members of point i, that is S(i,
-// i)/2. pairs must be set.
+// within returns the sum of the squared distances of each two members of point i, that is S(i, i)/2. pairs must be set.
 func (p points) within(i int) *big.Int {
 	sum, part := new(big.Int), new(big.Int)
 	members := p.membersOf(i)

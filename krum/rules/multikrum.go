@@ -2,8 +2,7 @@ package rules
 
 import "github.com/spdl/spdl/krum"
 
-// multiKrumRule averages the m = N-f inputs with the lowest Krum scores, or all inputs if there are
-// fewer.
+// multiKrumRule averages the m = N-f inputs with the lowest Krum scores, or all inputs if there are fewer.
 //
 // Resilience: N >= 2f+3, as for Krum, although the paper proves nothing for m > 1. A mean of m
 // inputs has less variance than one input.

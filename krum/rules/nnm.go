@@ -8,16 +8,14 @@ import (
 	"github.com/spdl/spdl/krum"
 )
 
-// mixedRule applies a rule after nearest-neighbour mixing: each gradient is replaced by the mean of
-// the included-f gradients that are nearest to it, itself among them, ties to the lower position.
-// Means share a denominator, so mixtures are kept as sums and the denominator of Delta grows by the
-// factor included-f.
+// mixedRule applies a rule after nearest-neighbour mixing: each gradient is replaced by the mean of the included-f
+// gradients that are nearest to it, itself among them, ties to the lower position. Means share a denominator, so
+// mixtures are kept as sums and the denominator of Delta grows by the factor included-f.
 //
 // Resilience: N >= 2f+1 and the rule's own condition. If the rule has such a condition, mixing
 // makes it optimal up to constants under heterogeneous data.
 //
-// Cost: O(n^2 d) for the distances and O(n min(f, n-f) d) for the sums, which mean, Krum and
-// multi-Krum do without.
+// Cost: O(n^2 d) for the distances and O(n min(f, n-f) d) for the sums, which mean, Krum and multi-Krum do without.
 //
 // Source: Allouah, Farhadkhani, Guerraoui, Gupta, Pinot, Stephan, "Fixing by Mixing: A Recipe for
 // Optimal Byzantine ML under Heterogeneity", AISTATS 2023, algorithm 2.

@@ -8,14 +8,12 @@ import (
 // points are the inputs of a rule: the vectors themselves, mixtures of them, or buckets.
 type points struct {
 	vectors []gradients.Vector
-	// members[i] holds the positions of the vectors whose sum is point i. All points have the same
-	// number of members, and a vector that counts twice is listed twice. If members is nil, point i
-	// is vector i.
+	// members[i] holds the positions of the vectors whose sum is point i. All points have the same number of members, and
+	// a vector that counts twice is listed twice. If members is nil, point i is vector i.
 	members [][]int
 	// pairs holds the distances of the vectors; nil until pairwise has computed them.
 	pairs *gradients.Distances
-	// floor is the lowest squared distance that the rule assumes between two points, in the unit of
-	// distances.
+	// floor is the lowest squared distance that the rule assumes between two points, in the unit of distances.
 	floor int64
 }
 

@@ -16,9 +16,8 @@ type aggregator interface {
 	Denominator(n, f, included int) int64
 	Cost() string
 	Source() string
-	// aggregate computes Delta of p: the points are in.Vectors, or mixtures or buckets of them, and
-	// feasible. A rule reads p, not in.Vectors and in.Floor: with buckets there are fewer points
-	// than vectors.
+	// aggregate computes Delta of p: the points are in.Vectors, or mixtures or buckets of them, and feasible. A rule reads
+	// p, not in.Vectors and in.Floor: with buckets there are fewer points than vectors.
 	aggregate(in Input, p points) (Output, error)
 }
 

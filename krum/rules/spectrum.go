@@ -166,8 +166,7 @@ func (s *spectrum) clear(v []int64) {
 	}
 }
 
-// cutTo shifts a vector so that its largest entry has size bits, and reports whether it has an
-// entry other than 0.
+// cutTo shifts a vector so that its largest entry has size bits, and reports whether it has an entry other than 0.
 func cutTo(v []int64, size int) bool {
 	var all uint64
 	for _, x := range v {

@@ -2,11 +2,9 @@ package rules
 
 import "fmt"
 
-// trimmedMeanRule drops the f largest and the f smallest values of each coordinate and averages the
-// others.
+// trimmedMeanRule drops the f largest and the f smallest values of each coordinate and averages the others.
 //
-// Resilience: N >= 2f+1; it needs 2f+1 included gradients. With nearest-neighbour mixing it is the
-// recommended rule.
+// Resilience: N >= 2f+1; it needs 2f+1 included gradients. With nearest-neighbour mixing it is the recommended rule.
 //
 // Cost: O(n log^2 n d), see middleMean.
 //

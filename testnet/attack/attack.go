@@ -1,9 +1,8 @@
 // Package attack holds the ways in which participants misbehave in testnets and experiments.
 //
-// Hooks make a real node's participant misbehave: a hook stands between an honest worker and its
-// chain. Only a testnet's manifest installs hooks. An Attack computes the gradients of all
-// colluding attackers from what they see in a round. Simulations call it directly, and real nodes
-// through Scripted if the honest participants' seeds are known.
+// Hooks make a real node's participant misbehave: a hook stands between an honest worker and its chain. Only a
+// testnet's manifest installs hooks. An Attack computes the gradients of all colluding attackers from what they see in
+// a round. Simulations call it directly, and real nodes through Scripted if the honest participants' seeds are known.
 //
 // # How to add an attack on gradients
 //
@@ -31,8 +30,7 @@ import (
 	"github.com/spdl/spdl/internal/spelling"
 )
 
-// behaviours maps the name of a behaviour to the function that wraps the chain of a participant
-// with these keys.
+// behaviours maps the name of a behaviour to the function that wraps the chain of a participant with these keys.
 var behaviours = map[string]func(worker.Chain, worker.Keys) worker.Chain{
 	"silent":          func(c worker.Chain, _ worker.Keys) worker.Chain { return silent{c} },
 	"seldom":          func(c worker.Chain, _ worker.Keys) worker.Chain { return seldom{c} },
@@ -75,8 +73,7 @@ func Colludes(kind string) bool {
 	return err == nil && behaviours[kind] == nil
 }
 
-// Hooks returns the hooks that make a node's participant misbehave. For the kind "" the hooks
-// change nothing.
+// Hooks returns the hooks that make a node's participant misbehave. For the kind "" the hooks change nothing.
 func Hooks(kind string) node.Hooks {
 	if kind == "" {
 		return node.Hooks{}

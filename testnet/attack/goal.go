@@ -2,13 +2,11 @@ package attack
 
 import "math"
 
-// Goal is the objective of hidden attackers: a function of an example's logits. A model of two classes
-// with one output has the logits 0 and z. The attackers make the training of the honest participants
-// minimise the objective.
+// Goal is the objective of hidden attackers: a function of an example's logits. A model of two classes with one output
+// has the logits 0 and z. The attackers make the training of the honest participants minimise the objective.
 type Goal struct {
 	Name string
-	// Triggered says that the objective is computed on examples with the backdoor's trigger, and
-	// with the label Target.
+	// Triggered says that the objective is computed on examples with the backdoor's trigger, and with the label Target.
 	Triggered bool
 	// Flat says that attackers push along the goal's slope divided by the curvature of the honest
 	// loss (View.uncurved). Such a push lies mostly where honest gradients hardly pull the model
@@ -61,9 +59,8 @@ func margin(logits []float32, label uint8) {
 	logits[label], logits[other] = float32(s*(1-s)), -float32(s*(1-s))
 }
 
-// threshold is the sigmoid of the last class's logit minus the largest other logit, for every label.
-// Where inputs are centred, its slope is mostly in the offsets: the model stops predicting that
-// class.
+// threshold is the sigmoid of the last class's logit minus the largest other logit, for every label. Where inputs are
+// centred, its slope is mostly in the offsets: the model stops predicting that class.
 func threshold(logits []float32, _ uint8) { margin(logits, uint8(len(logits)-1)) }
 
 // flood is threshold, negated: the model predicts the last class for every example.

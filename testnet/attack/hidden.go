@@ -6,11 +6,10 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// hidden is the attack of participants that push along the gradient u of a goal and hide u in noise
-// like that of honest vectors. They compute u on their own rows and without noise. They send alpha
-// times the honest mean m plus k times u, and add noise until the vector has the norm that the
-// chain requires. A search on the chain's own rule finds the alpha and k with the largest <Delta,
-// u>.
+// hidden is the attack of participants that push along the gradient u of a goal and hide u in noise like that of honest
+// vectors. They compute u on their own rows and without noise. They send alpha times the honest mean m plus k times u,
+// and add noise until the vector has the norm that the chain requires. A search on the chain's own rule finds the alpha
+// and k with the largest <Delta, u>.
 type hidden struct {
 	goal Goal
 	// late says that the attackers do not see the round's honest vectors, and use those of the
@@ -100,8 +99,7 @@ func (d disguise) sharedNoise() []float64 {
 	return normal(without(without(d.mean, normal(d.Slope(Goal{Deltas: crossEntropy}, d.Model))), d.u))
 }
 
-// ownNoise returns a direction for each attacker. The directions sum to nearly zero, unless there
-// is only one attacker.
+// ownNoise returns a direction for each attacker. The directions sum to nearly zero, unless there is only one attacker.
 func (d disguise) ownNoise() [][]float64 {
 	fills := make([][]float64, d.F)
 	sum := make([]float64, d.dim())
@@ -121,8 +119,7 @@ func (d disguise) ownNoise() [][]float64 {
 // without returns x minus its component along a direction of length 1.
 func without(x, direction []float64) []float64 { return affine(x, -Dot(x, direction), direction) }
 
-// craft returns the attackers' vectors for a pair of alpha and k, nil if the chain would reject one
-// of them.
+// craft returns the attackers' vectors for a pair of alpha and k, nil if the chain would reject one of them.
 func (d disguise) craft(alpha, k float64) []gradients.Vector {
 	base := affine(affine(nil, alpha, d.mean), k, d.u)
 	made := make([]gradients.Vector, len(d.fills))

@@ -8,9 +8,8 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// optimised sends mean - k*direction, with the k that moves the rule's own output farthest from the
-// honest mean. Its line search evaluates the rule on all honest gradients, which the attackers
-// know.
+// optimised sends mean - k*direction, with the k that moves the rule's own output farthest from the honest mean. Its
+// line search evaluates the rule on all honest gradients, which the attackers know.
 type optimised struct {
 	name      string
 	direction func(mean, std []float64) []float64
@@ -27,9 +26,8 @@ func againstMean(mean, _ []float64) []float64 { return mean }
 // alongDeviation returns the direction of the family mean - k*std, to which ALIE belongs.
 func alongDeviation(_, std []float64) []float64 { return std }
 
-// factors holds the values of k that the search tries first. It then halves the interval around the
-// best k, refinements times. The damage is not a smooth function of k: it drops to nothing where
-// the rule begins to detect the attack.
+// factors holds the values of k that the search tries first. It then halves the interval around the best k, refinements
+// times. The damage is not a smooth function of k: it drops to nothing where the rule begins to detect the attack.
 var factors = []float64{0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 9, 16, 32}
 
 const refinements = 5
@@ -84,8 +82,7 @@ func (v View) damage(crafted []gradients.Vector, mean []float64) float64 {
 	return sum
 }
 
-// aggregate returns the output of the chain's rule on the admitted crafted vectors and the honest
-// vectors.
+// aggregate returns the output of the chain's rule on the admitted crafted vectors and the honest vectors.
 func (v View) aggregate(crafted []gradients.Vector) (delta gradients.Fraction, ok bool) {
 	rule, err := rules.Lookup(v.Rule)
 	if err != nil {

@@ -34,8 +34,7 @@ var crafts = slices.Concat([]Attack{
 	equivocation{},
 }, hiddens())
 
-// awarePrefix names the variant of an attack that stays within the norms that
-// the chain admits.
+// awarePrefix names the variant of an attack that stays within the norms that the chain admits.
 const awarePrefix = "aware+"
 
 // Names lists the attacks on gradients, without their aware variants.
@@ -47,8 +46,7 @@ func Names() []string {
 	return names
 }
 
-// Lookup returns the attack of a name; "aware+" before a name gives its aware
-// variant.
+// Lookup returns the attack of a name; "aware+" before a name gives its aware variant.
 func Lookup(name string) (Attack, error) {
 	base, isAware := strings.CutPrefix(name, awarePrefix)
 	i := slices.IndexFunc(crafts, func(a Attack) bool { return a.Name() == base })

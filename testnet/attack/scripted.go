@@ -10,8 +10,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Script returns the gradient that a node sends for the open round, or the zero Vector if the node
-// sends nothing.
+// Script returns the gradient that a node sends for the open round, or the zero Vector if the node sends nothing.
 type Script func(worker.Task) gradients.Vector
 
 // Scripted returns hooks that make a node send the gradient of a script instead of its worker's. So

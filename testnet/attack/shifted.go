@@ -47,8 +47,7 @@ func Shift(a *tx.Aggregate, p params.Params, n int, beyond int64) error {
 	return nil
 }
 
-// shifted is a leader whose aggregate is off by the whole tolerance, and in its first coordinate by
-// beyond more.
+// shifted is a leader whose aggregate is off by the whole tolerance, and in its first coordinate by beyond more.
 type shifted struct {
 	worker.Chain
 	keys   worker.Keys

@@ -8,9 +8,8 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// gradientAttacks maps a name to an attack that a node can make alone, because it is a function of
-// the node's own gradient. So the node sends the same bytes again when its worker sends the
-// gradient again.
+// gradientAttacks maps a name to an attack that a node can make alone, because it is a function of the node's own
+// gradient. So the node sends the same bytes again when its worker sends the gradient again.
 var gradientAttacks = map[string]func(gradients.Vector) gradients.Vector{
 	"constant":  func(g gradients.Vector) gradients.Vector { return filled(g, g.Width().Max()) },
 	"zero":      func(g gradients.Vector) gradients.Vector { return filled(g, 0) },

@@ -16,9 +16,8 @@ type Attack interface {
 	Name() string
 	// Source cites where the attack was published, for documents.
 	Source() string
-	// Craft returns F vectors in participant order. A zero Vector means that the participant sends
-	// nothing. Craft takes randomness only from the view's Rand, and does not change the view's
-	// vectors.
+	// Craft returns F vectors in participant order. A zero Vector means that the participant sends nothing. Craft takes
+	// randomness only from the view's Rand, and does not change the view's vectors.
 	Craft(View) []gradients.Vector
 }
 
@@ -51,12 +50,10 @@ type View struct {
 	Slope func(g Goal, at []float64) []float64
 	// Expected returns the model in which the attackers' own training ends, without noise.
 	Expected func() []float64
-	// Rule names the chain's rule. Input is its input without the vectors; its F need not be the
-	// number of attackers.
+	// Rule names the chain's rule. Input is its input without the vectors; its F need not be the number of attackers.
 	Rule  string
 	Input rules.Input
-	// Admits holds the squared norms that the chain admits, in squared grid steps; the zero Range
-	// admits all.
+	// Admits holds the squared norms that the chain admits, in squared grid steps; the zero Range admits all.
 	Admits Range
 	Rand   *rand.Rand
 	// Memory is the attackers' state from round to round, or nil.
@@ -97,8 +94,7 @@ func (v View) mean() []float64 {
 	return m
 }
 
-// std returns the honest gradients' standard deviation in each coordinate, in grid
-// steps, about their mean.
+// std returns the honest gradients' standard deviation in each coordinate, in grid steps, about their mean.
 func (v View) std(mean []float64) []float64 {
 	s := make([]float64, v.dim())
 	for _, h := range v.Honest {

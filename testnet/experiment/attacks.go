@@ -171,8 +171,7 @@ func (o Options) gridRow(panel string, s train.Spec) []Cell {
 	return cells
 }
 
-// cross joins the rule and the attack into the name of a cell of the grid, and cut splits them
-// again.
+// cross joins the rule and the attack into the name of a cell of the grid, and cut splits them again.
 func cross(rule, attack string) string { return rule + ", " + attack }
 
 func cut(series string) (rule, attack string) {
@@ -236,8 +235,7 @@ const gridNodes = 20
 // everything is the option that stands for all rules or all attacks.
 var everything = []string{"all"}
 
-// worst returns the largest value of a column over all results after the last round, and least the
-// smallest.
+// worst returns the largest value of a column over all results after the last round, and least the smallest.
 func (r Results) worst(column string) float64 { return r.most(column, 1) }
 func (r Results) least(column string) float64 { return -r.most(column, -1) }
 
@@ -278,8 +276,7 @@ var gridRules = []string{
 	"nnm+trimmed-mean", "nnm+krum", "nnm+median", "nnm+geometric-median",
 }
 
-// rulesFor and attacksFor return the grid's axes. A quick run has only the rules and attacks that
-// differ most.
+// rulesFor and attacksFor return the grid's axes. A quick run has only the rules and attacks that differ most.
 func rulesFor(o Options) []string {
 	switch {
 	case slices.Equal(o.Rules, everything):

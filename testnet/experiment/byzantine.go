@@ -12,12 +12,11 @@ import (
 // onChain marks the schemes that have no chain in the paper.
 const onChain = " on the chain"
 
-// byzantine is the paper's figure of the Byzantine ratio. In the paper, PURE and DP have no chain,
-// so attackers can send 1e7 into their unbounded float32 sums. On this chain the same attack cannot
-// hurt softmax regression, whatever the rule: the grid bounds the value, and it moves the weights
-// of all classes alike, so it changes no prediction. The panels below show the strongest attack on
-// the mean that the grid admits, and nodes that send nothing, which the paper counts as zero
-// vectors.
+// byzantine is the paper's figure of the Byzantine ratio. In the paper, PURE and DP have no chain, so attackers can
+// send 1e7 into their unbounded float32 sums. On this chain the same attack cannot hurt softmax regression, whatever
+// the rule: the grid bounds the value, and it moves the weights of all classes alike, so it changes no prediction. The
+// panels below show the strongest attack on the mean that the grid admits, and nodes that send nothing, which the paper
+// counts as zero vectors.
 var byzantine = Experiment{
 	Name: "byzantine",
 	Title: "Byzantine ratio, N=20: the prototype's attack (1e7 in every coordinate), saturation against the mean, " +

@@ -12,18 +12,15 @@ import (
 type Experiment struct {
 	Name  string
 	Title string
-	// Paper is the paper's statement about the figure, in its words or nearly; "" for our own
-	// figures.
+	// Paper is the paper's statement about the figure, in its words or nearly; "" for our own figures.
 	Paper string
 	// X is the name of the cells' x. It is "" if they have none, or if the figure makes it obvious.
 	X string
 	// axis formats the x of a cell. Only sweeps set it.
 	axis axis
-	// Reads says how the figure combines several seeds. "" stands for means, with bands from the
-	// min to the max.
+	// Reads says how the figure combines several seeds. "" stands for means, with bands from the min to the max.
 	Reads string
-	// wide says that a run with other experiments computes only the first seed, because there are
-	// many cells.
+	// wide says that a run with other experiments computes only the first seed, because there are many cells.
 	wide bool
 	// cells lists the cells to compute for one seed.
 	cells func(o Options) ([]Cell, error)
@@ -41,10 +38,9 @@ type Options struct {
 	// Rules and Attacks are the axes of the grid of rules under attacks, or "all" alone. nil stands
 	// for the axes of the full figure, and in a quick run for a few of them.
 	Rules, Attacks []string
-	// The next fields also belong to that grid; nil or 0 stands for the full figure's value. They
-	// are the numbers of participants, the privacy budgets (0 for no noise), the parameters of
-	// Dirichlet partitions (0 for even ones), the number of attackers in place of the max tolerated
-	// number, the number of rounds, and the momentum of the workers.
+	// The next fields also belong to that grid; nil or 0 stands for the full figure's value. They are the numbers of
+	// participants, the privacy budgets (0 for no noise), the parameters of Dirichlet partitions (0 for even ones), the
+	// number of attackers in place of the max tolerated number, the number of rounds, and the momentum of the workers.
 	Nodes     []int
 	Epsilons  []float64
 	Alphas    []float64
@@ -53,8 +49,7 @@ type Options struct {
 	Momentum  *float64
 	// Rushing turns commitments off on the grid's chains.
 	Rushing bool
-	// Validation measures on a sixth of the training set, on which no participant trains, in place
-	// of the test set.
+	// Validation measures on a sixth of the training set, on which no participant trains, in place of the test set.
 	Validation bool
 }
 
@@ -63,8 +58,7 @@ type Cell struct {
 	Panel  string  `json:"panel"`
 	Series string  `json:"series"`
 	X      float64 `json:"x,omitempty"` // if the figure's x is not the round
-	// Rerun repeats the training of the first seed on real nodes, to compare its model with the
-	// simulation's.
+	// Rerun repeats the training of the first seed on real nodes, to compare its model with the simulation's.
 	Rerun bool `json:"rerun,omitempty"`
 	// Exactly one of the next fields is set.
 	Learn   *train.Spec `json:"learn,omitempty"`

@@ -112,9 +112,8 @@ func (r Results) atX(at float64) (out Results) {
 	return out
 }
 
-// exponent returns the slope of log(regret) against log(T) since the previous T: the theorem claims
-// 0.5, and a linear regret has 1. It is NaN at the first T, and if a regret is negligible, below a
-// tenth of a nat.
+// exponent returns the slope of log(regret) against log(T) since the previous T: the theorem claims 0.5, and a linear
+// regret has 1. It is NaN at the first T, and if a regret is negligible, below a tenth of a nat.
 func exponent(l figure.Line, i int) float64 {
 	if i == 0 || l.Y[i-1] < 0.1 || l.Y[i] < 0.1 {
 		return math.NaN()

@@ -2,8 +2,7 @@ package experiment
 
 import "fmt"
 
-// Rerun describes a training that real nodes repeated, and that ended in the same model as in the
-// simulation.
+// Rerun describes a training that real nodes repeated, and that ended in the same model as in the simulation.
 type Rerun struct {
 	Panel  string `json:"panel"`
 	Series string `json:"series"`
@@ -27,8 +26,7 @@ func (o Options) withReruns(cells []Cell) []Cell {
 	return out
 }
 
-// compare removes the re-runs from the results, and compares each with the training that it
-// repeats.
+// compare removes the re-runs from the results, and compares each with the training that it repeats.
 func (r Results) compare() (drawn Results, reruns []Rerun, err error) {
 	for i, x := range r {
 		if x.Cell.Real == nil {

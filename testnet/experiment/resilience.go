@@ -103,8 +103,7 @@ func limit(others []figure.Line) figure.Line {
 	return l
 }
 
-// theorem1 holds the quantities of Theorem 1, in one round of one training; train.ShadowColumns
-// describes the moments.
+// theorem1 holds the quantities of Theorem 1, in one round of one training; train.ShadowColumns describes the moments.
 type theorem1 struct {
 	gradient float64 // |g|^2
 	sampling float64 // d sigma_f^2
@@ -133,9 +132,8 @@ func (t theorem1) epsilon() float64 {
 	return math.Sqrt(2*t.sensitivity*math.Log(1.25/preset.Delta)) / math.Sqrt(square)
 }
 
-// stated returns k = 1 - 3 sqrt(2) f^(3/2) sqrt(d) / |g| (sigma_f^2 + sigma^2), as printed in the
-// theorem, where the root of the last factor is missing. Its noise is that of the training, not
-// that of Lemma 1.
+// stated returns k = 1 - 3 sqrt(2) f^(3/2) sqrt(d) / |g| (sigma_f^2 + sigma^2), as printed in the theorem, where the
+// root of the last factor is missing. Its noise is that of the training, not that of Lemma 1.
 func (t theorem1) stated() float64 {
 	return 1 - 3*math.Sqrt2*math.Pow(t.f, 1.5)*math.Sqrt(t.d/t.gradient)*(t.sampling+t.noise)/t.d
 }
@@ -156,8 +154,7 @@ func (t theorem1) blanchard() float64 {
 	return 1 - math.Sqrt(eta2*(t.sampling+t.noise)/t.gradient)
 }
 
-// measured returns <E h, g> / |g|^2, the largest k that satisfies the definition of (k,
-// f)-resilience.
+// measured returns <E h, g> / |g|^2, the largest k that satisfies the definition of (k, f)-resilience.
 func (t theorem1) measured() float64 { return t.aligned / t.gradient }
 
 // theorems returns Theorem 1's quantities of each row of a result.
@@ -197,8 +194,7 @@ func (r Results) measured(name string) figure.Line {
 	return l
 }
 
-// theoremRow returns a setting's line of the table: medians over rounds and seeds, unless the
-// header says otherwise.
+// theoremRow returns a setting's line of the table: medians over rounds and seeds, unless the header says otherwise.
 func (r Results) theoremRow() []string {
 	var all []theorem1
 	for _, x := range r {

@@ -26,8 +26,7 @@ type Result struct {
 // row is one line of a result. JSON has no NaN, so it is written as null.
 type row []float64
 
-// Results are all cells of an experiment, in the experiment's order. The seeds of a cell follow one
-// another.
+// Results are all cells of an experiment, in the experiment's order. The seeds of a cell follow one another.
 type Results []Result
 
 // of returns the results of a panel's series.
@@ -72,8 +71,7 @@ func (x Result) column(name string) int { return slices.Index(x.Columns, name) }
 // last returns the value of a column after the last round.
 func (x Result) last(name string) float64 { return x.Rows[len(x.Rows)-1][x.column(name)] }
 
-// curve returns a column over the rounds: the mean over the seeds, with the band from the min to
-// the max.
+// curve returns a column over the rounds: the mean over the seeds, with the band from the min to the max.
 func (r Results) curve(name, column string) figure.Line {
 	return r.reduce(name, func(x Result) (xs, ys []float64) {
 		for _, row := range x.Rows {
@@ -90,8 +88,7 @@ func (r Results) finals(name, column string) figure.Line {
 	return l
 }
 
-// reduce makes a line of the points of all results. Several points may have the same x, and the
-// line has their mean.
+// reduce makes a line of the points of all results. Several points may have the same x, and the line has their mean.
 func (r Results) reduce(name string, points func(Result) (xs, ys []float64)) figure.Line {
 	at := map[float64][]float64{}
 	for _, result := range r {

@@ -42,8 +42,7 @@ type job struct {
 	name string // for messages
 }
 
-// Run computes the experiments' missing cells and writes their files. A net that fails affects only
-// its own figure.
+// Run computes the experiments' missing cells and writes their files. A net that fails affects only its own figure.
 func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 	if r.Seeds < 1 {
 		return fmt.Errorf("%d seeds, want at least 1", r.Seeds)
@@ -127,8 +126,7 @@ func (r Runner) plan(experiments []Experiment) (plan, error) {
 	return out, nil
 }
 
-// repeats returns 1 for a job that only repeats a training on real nodes, and 0 for a job that
-// measures.
+// repeats returns 1 for a job that only repeats a training on real nodes, and 0 for a job that measures.
 func (j job) repeats() int {
 	if j.cell.Real != nil {
 		return 1
@@ -177,8 +175,7 @@ func (r Runner) jobs() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// job returns a cell with its seed. The name of the cell's file is a hash of everything on which
-// its numbers depend.
+// job returns a cell with its seed. The name of the cell's file is a hash of everything on which its numbers depend.
 func (r Runner) job(c Cell, seed uint64) (job, error) {
 	switch {
 	case c.Learn != nil:

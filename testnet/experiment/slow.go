@@ -8,8 +8,7 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// slow is the paper's claim about large tasks: it compares the time of consensus with long training
-// steps.
+// slow is the paper's claim about large tasks: it compares the time of consensus with long training steps.
 var slow = Experiment{
 	Name:  "slow",
 	Title: "Slow training steps: T_BC beside the round on four real nodes in one process (medians of node 0's rounds)",

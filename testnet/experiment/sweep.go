@@ -7,8 +7,7 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
-// axis describes a sweep's X: its name, and the number that is shown for an X. The zero axis means
-// no sweep.
+// axis describes a sweep's X: its name, and the number that is shown for an X. The zero axis means no sweep.
 type axis struct {
 	name string
 	show func(x float64) string

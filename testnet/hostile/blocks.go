@@ -74,8 +74,7 @@ func falsify(v *Peer, m p2p.Envelope) {
 	}
 }
 
-// echo sends a node's height and round back to the node, so that the nodes send the peer their
-// blocks.
+// echo sends a node's height and round back to the node, so that the nodes send the peer their blocks.
 func echo(v *Peer, m p2p.Envelope) {
 	if s, ok := m.Message.(*protocons.NewRoundStep); ok {
 		v.heights.Store(s)
@@ -83,8 +82,7 @@ func echo(v *Peer, m p2p.Envelope) {
 	}
 }
 
-// atHeight returns an attack that calls once again and again with the height and round of the
-// nodes.
+// atHeight returns an attack that calls once again and again with the height and round of the nodes.
 func atHeight(once func(p p2p.Peer, at *protocons.NewRoundStep) bool) func(*Peer, p2p.Peer) {
 	return Repeated(func(v *Peer, p p2p.Peer) bool {
 		at := v.heights.Load()

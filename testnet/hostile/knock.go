@@ -42,12 +42,10 @@ func Knock(raw net.Conn, theirs p2p.DefaultNodeInfo) (*Knocker, error) {
 	return &Knocker{raw, protoio.NewDelimitedWriter(secret)}, nil
 }
 
-// Unfinished maps the channels with CometBFT's largest messages to the number of bytes that a
-// stranger sends on each.
+// Unfinished maps the channels with CometBFT's largest messages to the number of bytes that a stranger sends on each.
 var Unfinished = map[int32]int{0x40: 95 << 20, 0x61: 15 << 20, 0x60: 3 << 20, 0x30: 5 << 20, 0x51: 5 << 20}
 
-// Begin begins a message on each channel and never ends it. channels has the number of bytes to
-// send on each channel.
+// Begin begins a message on each channel and never ends it. channels has the number of bytes to send on each channel.
 func (s *Knocker) Begin(channels map[int32]int) error {
 	data := make([]byte, 16000)
 	for channel, most := range channels {

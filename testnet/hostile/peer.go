@@ -33,8 +33,7 @@ type Behaviour struct {
 	Attack func(v *Peer, p p2p.Peer)
 	// OnMessage handles the messages that nodes send. If it is nil, the peer ignores them.
 	OnMessage func(v *Peer, m p2p.Envelope)
-	// Also maps further channels of the peer to their message types. Every peer has the channels of
-	// transactions.
+	// Also maps further channels of the peer to their message types. Every peer has the channels of transactions.
 	Also map[byte]proto.Message
 }
 
@@ -45,8 +44,7 @@ const gossipChannel, aggregateChannel = byte(0x53), byte(0x51)
 // CometBFT's default the peer would end the connection at a node's first large packet.
 const maxPacket = 1 << 17
 
-// Peer is the only reactor of a hostile switch. It attacks every connected node until End is
-// closed.
+// Peer is the only reactor of a hostile switch. It attacks every connected node until End is closed.
 type Peer struct {
 	p2p.BaseReactor
 	Behaviour
@@ -161,8 +159,7 @@ func give(p p2p.Peer, raws ...[]byte) bool {
 	return Tell(p, mempool.MempoolChannel, &protomem.Txs{Txs: raws})
 }
 
-// Repeated returns an attack that calls once again and again until once returns false or the attack
-// ends.
+// Repeated returns an attack that calls once again and again until once returns false or the attack ends.
 func Repeated(once func(*Peer, p2p.Peer) bool) func(*Peer, p2p.Peer) {
 	return func(v *Peer, p p2p.Peer) {
 		for v.GoesOn(p) && once(v, p) {

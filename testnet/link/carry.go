@@ -77,8 +77,7 @@ func (s *Switch) deliver(way <-chan sent, dst net.Conn, from, to int) {
 	}
 }
 
-// passable waits while the direction is cut, and returns its rule. It reports false once the switch
-// is closed.
+// passable waits while the direction is cut, and returns its rule. It reports false once the switch is closed.
 func (s *Switch) passable(from, to int) (Rule, bool) {
 	for {
 		r, changed, closed := s.rule(from, to)

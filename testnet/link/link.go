@@ -1,6 +1,5 @@
-// Package link carries the connections between the nodes of a localnet and disturbs them: it
-// delays, loses and holds back the traffic from one node to another. It works in user space on
-// loopback, without namespaces or privileges.
+// Package link carries the connections between the nodes of a localnet and disturbs them: it delays, loses and holds
+// back the traffic from one node to another. It works in user space on loopback, without namespaces or privileges.
 package link
 
 import (
@@ -11,12 +10,10 @@ import (
 	"time"
 )
 
-// Rule describes the disturbance of the traffic from one node to another. The zero value disturbs
-// nothing.
+// Rule describes the disturbance of the traffic from one node to another. The zero value disturbs nothing.
 type Rule struct {
-	// Cut holds all traffic back, as a network does that drops every packet. The connections
-	// survive. Once the cut is healed, the held data are delivered, unless a side has given up by
-	// then.
+	// Cut holds all traffic back, as a network does that drops every packet. The connections survive. Once the cut is
+	// healed, the held data are delivered, unless a side has given up by then.
 	Cut bool
 	// Delay is added in one direction, with a random addition of up to Jitter.
 	Delay, Jitter time.Duration
@@ -151,8 +148,7 @@ func (s *Switch) join(dialled net.Conn, from, to int) {
 	both.Wait()
 }
 
-// keep registers open connections, so that Close ends them. It reports false if the switch is
-// closed.
+// keep registers open connections, so that Close ends them. It reports false if the switch is closed.
 func (s *Switch) keep(all ...net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,9 +29,8 @@ type Config struct {
 	// Lead changes the aggregate that a leader is about to sign in an open round. Only Single calls
 	// it. If Lead is nil, leaders are honest.
 	Lead func(s *app.State, a *tx.Aggregate) error
-	// Delay returns the number of steps that a message of a net takes from one node to another. With
-	// 0 it arrives at once, with a negative number it is lost. If Delay is nil, all messages arrive at
-	// once.
+	// Delay returns the number of steps that a message of a net takes from one node to another. With 0 it arrives at once,
+	// with a negative number it is lost. If Delay is nil, all messages arrive at once.
 	Delay func(from, to int, r *rand.Rand) int
 }
 

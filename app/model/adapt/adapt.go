@@ -1,6 +1,5 @@
-// Package adapt fits a chain's logistic model to one member's own rows. The member takes this last step
-// at home: nothing of it is sent, so it costs no epsilon. What comes out is not private towards its
-// readers.
+// Package adapt fits a chain's logistic model to one member's own rows. The member takes this last step at home:
+// nothing of it is sent, so it costs no epsilon. What comes out is not private towards its readers.
 package adapt
 
 import (
@@ -16,8 +15,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// The ways to a model, in the order in which they are tried. Of two that are equally good the first is
-// chosen.
+// The ways to a model, in the order in which they are tried. Of two that are equally good the first is chosen.
 const (
 	Shared    = "shared"    // the chain's model
 	Intercept = "intercept" // the chain's model with an intercept of the member's own

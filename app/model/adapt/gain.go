@@ -20,10 +20,21 @@ const (
 	Worse  = "worse"
 )
 
-const (
-	draws = 1000 // of the bootstrap
-	least = 0.01 // of the Brier score of Alone: a smaller difference is none
-)
+const draws = 1000 // of the bootstrap
+
+// None returns how large a difference of Brier scores is none: a hundredth of the score of Alone, or 0.0000 in four
+// digits.
+func None(alone float64) float64 { return max(alone/100, 0.00005) }
+
+// Doubt doubts a table by the AUC of the model that a member makes alone. It is "" if there is nothing to doubt.
+func Doubt(alone float64) string {
+	const perfect = 0.99 // from which a column may say what is known only afterwards
+	if alone < perfect {
+		return ""
+	}
+	return fmt.Sprintf(". An AUC of %.3f is rare: is a column known only once the label is? spdl schema draft --without "+
+		"leaves it out", alone)
+}
 
 // Interval is a measure with the 2.5th and the 97.5th percentile of its bootstrap.
 type Interval struct {
@@ -131,7 +142,7 @@ func (m *Measured) set(whole, base evaluate.Quality, drawn, baseDrawn []evaluate
 	}
 	m.Beside = interval(whole.Brier-base.Brier, func(j int) float64 { return drawn[j].Brier - baseDrawn[j].Brier })
 	switch m.Verdict = Same; {
-	case math.Abs(m.Beside.Value) < least*base.Brier:
+	case math.Abs(m.Beside.Value) < None(base.Brier):
 	case m.Beside.High < 0:
 		m.Verdict = Better
 	case m.Beside.Low > 0:

@@ -2,10 +2,12 @@ package adapt
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/mnist"
 )
 
@@ -21,7 +23,7 @@ func TestGain(t *testing.T) {
 	many, err := Gain(drawn(2, 6000, shared), test, shared, 0)
 	require.NoError(t, err)
 	require.Equal(t, Same, many.Gain)
-	require.Less(t, math.Abs(many.Models[0].Beside.Value), least*many.Models[3].Brier.Value)
+	require.Less(t, math.Abs(many.Models[0].Beside.Value), None(many.Models[3].Brier.Value))
 
 	own := []float64{2, -2, 1, 3}
 	other, err := Gain(drawn(3, 4000, own), drawn(98, 4000, own), shared, 0)
@@ -64,4 +66,20 @@ func TestGainFails(t *testing.T) {
 	require.EqualError(t, err, "all 10 test rows have one label")
 	_, err = Gain(rows, rows, shared[:3], 0)
 	require.ErrorContains(t, err, "do not fit")
+}
+
+// TestNone: a difference is none below a hundredth of the score of alone, and where four digits do not show it.
+func TestNone(t *testing.T) {
+	for _, c := range []struct {
+		beside, alone float64
+		want          string
+	}{{-0.0021, 0.2, Better}, {-0.0019, 0.2, Same}, {-0.00004, 0.0001, Same}, {-0.00006, 0.0001, Better}} {
+		m, drawn := Measured{}, make([]evaluate.Quality, draws)
+		base := slices.Repeat([]evaluate.Quality{{Brier: c.alone}}, draws)
+		for i := range drawn {
+			drawn[i].Brier = c.alone + c.beside
+		}
+		m.set(drawn[0], base[0], drawn, base)
+		require.Equal(t, c.want, m.Verdict, "%v", c)
+	}
 }

@@ -15,16 +15,14 @@ import (
 // no trainer is configured.
 var ErrExternal = errors.New("the model is external, and no trainer is named that measures it")
 
-// Evaluator measures models of one shape on one test set. It is not safe for
-// concurrent use.
+// Evaluator measures models of one shape on one test set. It is not safe for concurrent use.
 type Evaluator struct {
 	model *model.Model
 	set   mnist.Features
 }
 
-// New returns an Evaluator of the model m on a test set. It fails with ErrExternal for an external
-// model. It also fails if m is not valid, if the set is empty, or if the set does not give m.Inputs
-// inputs.
+// New returns an Evaluator of the model m on a test set. It fails with ErrExternal for an external model. It also fails
+// if m is not valid, if the set is empty, or if the set does not give m.Inputs inputs.
 func New(test mnist.Set, m params.Model) (*Evaluator, error) {
 	if m.Kind == params.ModelExternal {
 		return nil, ErrExternal

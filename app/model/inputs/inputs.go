@@ -1,6 +1,5 @@
-// Package inputs makes a model's inputs from images: mean-pooled pixels, or the public feature map
-// that the chain's parameters name. Workers train on these inputs and evaluators test on them.
-// Validators never see them.
+// Package inputs makes a model's inputs from images: mean-pooled pixels, or the public feature map that the chain's
+// parameters name. Workers train on these inputs and evaluators test on them. Validators never see them.
 package inputs
 
 import (
@@ -61,8 +60,7 @@ func Features(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Featu
 	return f, err
 }
 
-// Check returns the error with which Features would fail for a set and a model. It converts only one
-// example.
+// Check returns the error with which Features would fail for a set and a model. It converts only one example.
 func Check(set mnist.Set, m params.Model) error {
 	one := set.Subset([]int{0})
 	one.Labels[0] = uint8(set.Classes() - 1)

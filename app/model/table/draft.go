@@ -74,7 +74,7 @@ func DraftSchema(paths []string, label, group string, without ...string) (d Draf
 	}
 	for _, p := range all {
 		if p.name != label {
-			d.add(p, len(paths), slices.Contains(without, p.name))
+			d.add(p, all[of(label)], len(paths), slices.Contains(without, p.name))
 		}
 	}
 	if len(d.Schema.Columns) == 0 {
@@ -84,7 +84,7 @@ func DraftSchema(paths []string, label, group string, without ...string) (d Draf
 }
 
 // add adds a column that is not the label's.
-func (d *Draft) add(p *profile, files int, without bool) {
+func (d *Draft) add(p, label *profile, files int, without bool) {
 	drafted, column := p.draft(d.Rows, files)
 	switch group := d.Schema.Group; {
 	case p.name == group:
@@ -94,6 +94,10 @@ func (d *Draft) add(p *profile, files int, without bool) {
 		drafted.Kind, drafted.Public, drafted.Note = KindLeftOut, "", "as asked"
 	case column != nil:
 		d.Schema.Columns = append(d.Schema.Columns, *column)
+		if leak := p.leak(label, d.Rows); leak != "" {
+			d.Notes = append(d.Notes, fmt.Sprintf("column %q: %s: is it known only once the label is? --without %[1]q "+
+				"leaves it out", p.name, leak))
+		}
 	case group == "" && p.repeats && idName.MatchString(p.name):
 		d.Notes = append(d.Notes, fmt.Sprintf("%q repeats: with --group %[1]q epsilon protects all rows of one, and "+
 			"not one row", p.name))
@@ -163,7 +167,7 @@ func (p *profile) draft(rows, files int) (d Drafted, c *params.Column) {
 			d.Kind = KindCategory
 		}
 	case 2*p.numbers >= present:
-		d.Note = fmt.Sprintf("%d rows have no number, the first in %s: correct them", present-p.numbers, p.firstBad)
+		d.Note = fmt.Sprintf("%d rows have no number, the first in line %s: correct them", present-p.numbers, p.firstBad)
 	default:
 		d.Note = fmt.Sprintf("an id or free text: more than %d different texts", maxCategories)
 	}

@@ -166,7 +166,7 @@ func TestDraftFails(t *testing.T) {
 		many += fmt.Sprintf("%d,%d\n", i%9, i)
 	}
 	for text, want := range map[string]string{
-		"x,y\n1,a\n2,\n3,NA\n": "patients.csv 2 of 3 rows have no label in column \"y\": leave these rows out",
+		"x,y\n1,a\n2,\n3,NA\n": "2 of 3 rows have no label in column \"y\", the first in line 3 of patients.csv: leave",
 		many:                   "more than 64 different labels: is it a number?",
 		"x,y\n1,a\n2,a\n":      "want at least two different ones",
 		"x,y\n1,a\n1,b\n":      `no column of patients.csv can be an input: "x": the same in every row`,
@@ -216,9 +216,10 @@ func TestFit(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, table.Fit{File: path, Rows: 4, Units: 4, Labels: map[string]int{"a": 2, "b": 2},
 		Columns: []table.Fitted{
-			{Name: "x", Mean: 19. / 4, Missing: 0.25, Clipped: 0.5},
-			{Name: "k", Missing: 0.25, Unknown: 0.25, Unseen: []string{"r"}},
-			{Name: "z", Mean: 0.5, Missing: 0.25}}, Faults: []string{`line 5, column "z": no finite number`}}, fit)
+			{Name: "x", Mean: 19. / 4, Missing: 0.25, Clipped: 0.5, Counts: []int{}},
+			{Name: "k", Missing: 0.25, Unknown: 0.25, Unseen: []string{"r"}, Counts: []int{1, 1, 0}},
+			{Name: "z", Mean: 0.5, Missing: 0.25, Counts: []int{}}},
+		Faults: []string{`line 5, column "z": no finite number`}}, fit)
 	_, err = table.FitOf(file(t, "k,x,y\n"), shape)
 	require.ErrorContains(t, err, `no column "z"`)
 }
@@ -442,4 +443,56 @@ func TestDraftOfForeignTexts(t *testing.T) {
 	require.Equal(t, []string{"Bonn", "Ulm"}, d.Schema.Columns[0].Values)
 	require.Equal(t, "2 texts are no values, as they are no printable ASCII: write ü as ue; 1 texts that fewer than 5 "+
 		"rows have are no values", d.Columns[1].Note)
+}
+
+// TestDraftDoubtsLeaks: a column that is missing in the rows of one label alone, and one whose values are of one label
+// each, are noted; not one that is left out, nor by a handful of rows, nor of three labels.
+func TestDraftDoubtsLeaks(t *testing.T) {
+	draft := func(rows, labels int, without ...string) (leaks []string) {
+		text := "age,day,state,score,often,y\n" + repeat(rows, func(i int) string {
+			day := []string{"", fmt.Sprint(i * 7 % 50)}[i%2]
+			if i == 4 {
+				day = "3" // nearly all
+			}
+			return fmt.Sprintf("%d,%s,%s,%d,%s,%d", i*31%60, day, []string{"home", "ward"}[i%2], i%2*100+i*17%90,
+				[]string{"a", "a", "b"}[i%3], i%2+i%labels/2)
+		})
+		d, err := table.DraftSchema([]string{file(t, text)}, "y", "", without...)
+		require.NoError(t, err)
+		for _, note := range d.Notes {
+			if strings.Contains(note, "is it known only once the label is?") {
+				leaks = append(leaks, note)
+			}
+		}
+		return leaks
+	}
+	require.Equal(t, []string{
+		`column "day": missing in 99 % of the rows with the label "0" and in 0 % of the others: is it known only once the ` +
+			`label is? --without "day" leaves it out`,
+		`column "state": each of its values is of one label alone: is it known only once the label is? --without "state" ` +
+			`leaves it out`,
+		`column "score": each of its values is of one label alone: is it known only once the label is? --without "score" ` +
+			`leaves it out`}, draft(200, 2))
+	require.Empty(t, draft(200, 2, "day", "state", "score"))
+	require.Empty(t, draft(18, 2))
+	require.Empty(t, draft(200, 3))
+}
+
+// TestApart: a column is named if most of a file's texts are of no other file, and if they are none of the table's.
+func TestApart(t *testing.T) {
+	shape := params.Table{Label: "y", Classes: []string{"0", "1"}, Columns: []params.Column{{Name: "s", Others: true,
+		Values: []string{"ja", "nein", "no", "yes"}}}}
+	paths := files(t, map[string]string{"a.csv": "s,y\nno,0\nyes,1\nyes,1\n", "b.csv": "s,y\nyes,0\nno,1\nja,1\n",
+		"c.csv": "s,y\nja,0\nnein,1\nnein,1\n", "d.csv": "s,y\nsi,0\nsi,1\nno,1\n"})
+	var fits []table.Fit
+	for _, path := range paths {
+		fit, err := table.FitOf(path, shape)
+		require.NoError(t, err)
+		fits = append(fits, fit)
+	}
+	list := table.Apart(fits, shape)
+	require.Len(t, list, 2)
+	require.Contains(t, list[0], `c.csv: column "s": 66.7 % of its texts no other file has, as ["nein"], want`)
+	require.Contains(t, list[1], `d.csv: column "s": 66.7 % of its texts are none of ["ja" "nein" "no" "yes"]`)
+	require.Empty(t, table.Apart(fits[:2], shape))
 }

@@ -26,6 +26,7 @@ type Fitted struct {
 	Clipped float64  `json:"clipped"`          // numbers beyond the bounds
 	Unknown float64  `json:"unknown"`          // texts that are no value of the table
 	Unseen  []string `json:"unseen,omitempty"` // values of the table that no row has
+	Counts  []int    `json:"-"`                // rows of each value of the table
 }
 
 // FitOf reads a file of any size by a table.
@@ -40,10 +41,10 @@ func FitOf(path string, t params.Table) (Fit, error) {
 	if err != nil {
 		return out, err
 	}
-	at, seen := make([]int, len(t.Columns)), make([]map[string]bool, len(t.Columns))
+	at := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
 		at[i], err = f.column(c.Name)
-		out.Columns[i].Name, seen[i] = c.Name, map[string]bool{}
+		out.Columns[i].Name, out.Columns[i].Counts = c.Name, make([]int, len(c.Values))
 		if err != nil {
 			return out, err
 		}
@@ -60,11 +61,11 @@ func FitOf(path string, t params.Table) (Fit, error) {
 			f.note(label, f.errorf(label, "the label is none of %s", strings.Join(t.Classes, ", ")))
 		}
 		for i, c := range t.Columns {
-			out.Columns[i].add(f, at[i], c, seen[i])
+			out.Columns[i].add(f, at[i], c)
 		}
 	}
 	for i, c := range t.Columns {
-		out.Columns[i].finish(float64(max(1, f.rows)), c, seen[i])
+		out.Columns[i].finish(float64(max(1, f.rows)), c)
 		if x := out.Columns[i]; x.Unknown > (1-x.Missing)/2 {
 			f.note(at[i], &fault{text: fmt.Sprintf("column %q: %.3g %% of its texts are none of %s, want at most half: write "+
 				"them as the schema does, or correct the schema's values", c.Name, 100*x.Unknown/(1-x.Missing), sample(c.Values))})
@@ -75,7 +76,7 @@ func FitOf(path string, t params.Table) (Fit, error) {
 }
 
 // add adds the current row's value. The shares are counts, and the mean a sum, until finish.
-func (x *Fitted) add(f *file, at int, c params.Column, seen map[string]bool) {
+func (x *Fitted) add(f *file, at int, c params.Column) {
 	text := strings.TrimSpace(f.row[at])
 	if !f.faulty[at] {
 		var err error
@@ -98,7 +99,7 @@ func (x *Fitted) add(f *file, at int, c params.Column, seen map[string]bool) {
 		x.Mean += number
 	default:
 		if which := f.category(text, c.Values); which >= 0 {
-			seen[c.Values[which]] = true
+			x.Counts[which]++
 		} else {
 			x.Unknown++
 		}
@@ -106,11 +107,35 @@ func (x *Fitted) add(f *file, at int, c params.Column, seen map[string]bool) {
 }
 
 // finish divides by the rows.
-func (x *Fitted) finish(rows float64, c params.Column, seen map[string]bool) {
+func (x *Fitted) finish(rows float64, c params.Column) {
 	x.Mean, x.Missing, x.Clipped, x.Unknown = x.Mean/rows, x.Missing/rows, x.Clipped/rows, x.Unknown/rows
-	for _, v := range c.Values {
-		if !seen[v] {
+	for i, v := range c.Values {
+		if x.Counts[i] == 0 {
 			x.Unseen = append(x.Unseen, v)
 		}
 	}
+}
+
+// Apart returns a warning for each column of a file of which more than half of the texts are none of the table's
+// values, or are values that no other of the files has.
+func Apart(fits []Fit, t params.Table) (list []string) {
+	for _, f := range fits {
+		for _, x := range f.Faults {
+			list = append(list, f.File+": "+x)
+		}
+		for i, c := range t.Columns {
+			own, rows, all := []string{}, 0, 0
+			for k, n := range f.Columns[i].Counts {
+				has := func(g Fit) bool { return g.File != f.File && g.Columns[i].Counts[k] > 0 }
+				if all += n; n > 0 && !slices.ContainsFunc(fits, has) {
+					own, rows = append(own, c.Values[k]), rows+n
+				}
+			}
+			if len(fits) > 1 && 2*rows > all {
+				list = append(list, fmt.Sprintf("%s: column %q: %.3g %% of its texts no other file has, as %s, want at most half: "+
+					"write them alike, or leave the column out", f.File, c.Name, 100*float64(rows)/float64(all), sample(own)))
+			}
+		}
+	}
+	return list
 }

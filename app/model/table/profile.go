@@ -33,6 +33,12 @@ type profile struct {
 	commas                   bool // a number has a comma for its point
 	files                    []string
 	numeric, worded          string // a file whose texts are all numbers, and one that has none
+
+	first   string         // of the label's column: the label of the first row
+	absent  [2]int         // rows without a value, of the first label and of the others
+	ends    [2][2]float64  // least and greatest number of either
+	labelOf map[string]int // of each text's first row
+	mixed   bool           // a text has rows of both
 }
 
 // addFile reads a whole file, a row at a time, into the profiles of all files, and returns its rows and units.
@@ -52,11 +58,15 @@ func addFile(all *[]*profile, path, label, group string) (rows, units int, err e
 		at := slices.IndexFunc(*all, func(p *profile) bool { return p.name == name })
 		if at < 0 {
 			at = len(*all)
-			*all = append(*all, &profile{name: name, low: math.Inf(1), high: math.Inf(-1), whole: true, counting: true,
-				texts: map[string]int{}})
+			no := [2]float64{math.Inf(1), math.Inf(-1)}
+			*all = append(*all, &profile{name: name, low: no[0], high: no[1], ends: [2][2]float64{no, no}, whole: true,
+				counting: true, texts: map[string]int{}, labelOf: map[string]int{}})
 		}
 		p := (*all)[at]
 		p.begun, p.label, p.files = false, name == label, append(p.files, f.name)
+		if p.label {
+			p.firstBad = "" // of this file
+		}
 		columns[i], before[i] = p, *p
 	}
 	for more := true; more; {
@@ -64,17 +74,23 @@ func addFile(all *[]*profile, path, label, group string) (rows, units int, err e
 			break
 		}
 		n.numberOf(f)
+		p, text, which := columns[f.at[label]], strings.TrimSpace(f.row[f.at[label]]), 0
+		if p.first == "" {
+			p.first = strings.Clone(text)
+		} else if text != p.first {
+			which = 1
+		}
 		for i, p := range columns {
 			if p.name != group {
-				p.add(f, i)
+				p.add(f, i, which)
 			}
 		}
 	}
 	for i, p := range columns {
 		switch missing, numbers := p.missing-before[i].missing, p.numbers-before[i].numbers; {
 		case p.name == label && missing > 0:
-			f.note(i, &fault{text: fmt.Sprintf("%d of %d rows have no label in column %q: leave these rows out", missing, f.rows,
-				label)})
+			f.note(i, &fault{text: fmt.Sprintf("%d of %d rows have no label in column %q, the first in line %s: leave these "+
+				"rows out", missing, f.rows, label, p.firstBad)})
 		case numbers > 0 && missing+numbers == f.rows:
 			p.numeric = f.name
 		case numbers == 0 && missing < f.rows:
@@ -84,19 +100,21 @@ func addFile(all *[]*profile, path, label, group string) (rows, units int, err e
 	return f.rows, n.units(f), cmp.Or(err, f.fault())
 }
 
-// add adds the current row's value.
-func (p *profile) add(f *file, at int) {
+// add adds the current row's value. which is 0 if the row has the first label.
+func (p *profile) add(f *file, at, which int) {
 	text := strings.TrimSpace(f.row[at])
-	if isMissing(text) {
+	x, ok := f.parse(text)
+	missing := isMissing(text)
+	if !ok && p.firstBad == "" && missing == p.label {
+		line, _ := f.csv.FieldPos(at)
+		p.firstBad = fmt.Sprintf("%d of %s", line, f.name)
+	}
+	if missing {
 		p.missing++
+		p.absent[which]++
 		return
 	}
-	x, ok := f.parse(text)
 	if !ok {
-		if p.firstBad == "" {
-			line, _ := f.csv.FieldPos(at)
-			p.firstBad = fmt.Sprintf("line %d of %s", line, f.name)
-		}
 		p.counting = false
 		if isDate(text) {
 			p.dates++
@@ -109,6 +127,7 @@ func (p *profile) add(f *file, at int) {
 		}
 		p.numbers++
 		p.low, p.high = min(p.low, x), max(p.high, x)
+		p.ends[which] = [2]float64{min(p.ends[which][0], x), max(p.ends[which][1], x)}
 		off := x - p.mean
 		p.mean += off / float64(p.numbers)
 		p.squares += off * (x - p.mean)
@@ -116,11 +135,11 @@ func (p *profile) add(f *file, at int) {
 		p.counting = p.counting && (!p.begun || x == p.last+1)
 		p.begun, p.last, p.commas = true, x, p.commas || strings.Contains(text, ",")
 	}
-	p.count(text)
+	p.count(text, which)
 }
 
 // count counts a text.
-func (p *profile) count(text string) {
+func (p *profile) count(text string, which int) {
 	p.repeats = p.repeats || text == p.lastText
 	if p.lastText = text; p.many {
 		return
@@ -130,8 +149,28 @@ func (p *profile) count(text string) {
 			return
 		}
 		text = strings.Clone(text) // not the whole row
+		p.labelOf[text] = which
 	}
 	p.texts[text]++
+	p.mixed = p.mixed || p.labelOf[text] != which
+}
+
+// leak says how a column tells one of two labels from the other, "" if it does not. A few rows do so by chance.
+func (p *profile) leak(label *profile, rows int) string {
+	const few, nearly = 10, 0.95
+	one := label.texts[label.first]
+	absent := [2]float64{float64(p.absent[0]) / float64(one), float64(p.absent[1]) / float64(rows-one)}
+	switch {
+	case len(label.texts) != 2 || min(one, rows-one) < few:
+	case math.Abs(absent[0]-absent[1]) >= nearly:
+		return fmt.Sprintf("missing in %.3g %% of the rows with the label %q and in %.3g %% of the others", 100*absent[0],
+			label.first, 100*absent[1])
+	case min(one-p.absent[0], rows-one-p.absent[1]) < few:
+	case p.numbers == rows-p.missing && (p.ends[0][1] < p.ends[1][0] || p.ends[1][1] < p.ends[0][0]),
+		!p.mixed && !p.many && few*len(p.texts) <= rows-p.missing:
+		return "each of its values is of one label alone"
+	}
+	return ""
 }
 
 // isDate reports whether a text begins as a date does.

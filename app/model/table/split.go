@@ -112,7 +112,7 @@ func Join(paths []string, to string) (parts []*Part, err error) {
 		}
 		parts = append(parts, p)
 	}
-	out, err := os.Create(to)
+	out, err := create(to)
 	if err != nil {
 		return nil, err
 	}
@@ -136,9 +136,14 @@ func Join(paths []string, to string) (parts []*Part, err error) {
 	return parts, err
 }
 
+// create makes a file that its owner alone may read.
+func create(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+}
+
 // newPart makes a part's file with the header of f.
 func (f *file) newPart(name, path string) (*Part, error) {
-	to, err := os.Create(path)
+	to, err := create(path)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -334,6 +335,45 @@ func TestRehearseFiles(t *testing.T) {
 	_, stderr, code = rehearse("--epsilon", "2,0.001")
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "epsilon 0.001")
+	swap := func(old, new string) {
+		text, err := os.ReadFile(files[2])
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(files[2], []byte(strings.ReplaceAll(string(text), old, new)), 0o600))
+	}
+	swap(";no;", ";nein;")
+	swap(";yes;", ";ja;")
+	_, stderr, code = rehearse("--epsilon", "2,0.001")
+	require.Equal(t, command.Failure, code)
+	require.Regexp(t, `warning: \S+south.csv: column "smoker": 100 % of its texts no other file has, as \["ja" "nein"\]`,
+		stderr)
+	swap(";nein;", ";no;")
+	swap(";ja;", ";yes;")
+	whole, err := os.ReadFile(files[2])
+	require.NoError(t, err)
+	row := strings.Split(string(whole), "\n")[1]
+	label := row[strings.LastIndex(row, ";")+1:]
+	swap(row, strings.TrimSuffix(row, label)+"unknown")
+	_, stderr, code = rehearse()
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, `column "outcome" has 3 labels, ["alive" "dead" "unknown"], want 2: `+files[2]+
+		` alone has "unknown" (rows: 1). Write one as another, or leave these rows out`)
+	swap("unknown", "")
+	_, stderr, code = rehearse()
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, `south.csv 1 of 500 rows have no label in column "outcome", the first in line 2 of`)
+	require.NotContains(t, stderr, "all.csv")
+	for _, file := range files { // a class of all sites
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		row := strings.TrimSpace(strings.SplitAfter(string(text), "\n")[2])
+		moved := row[:strings.LastIndex(row, ";")] + ";moved"
+		require.NoError(t, os.WriteFile(file+".csv", []byte(strings.Replace(string(text), row, moved, 1)), 0o600))
+	}
+	_, stderr, code = spdl(t, "rehearse", "--label", "outcome", files[0]+".csv", files[1]+".csv", "--epsilon", "2,0.001")
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, `3 classes, ["alive" "dead" "moved"]: what a site gains is known of two alone`)
+	require.Contains(t, stderr, "epsilon 0.001", "no other error")
+	require.NoError(t, os.WriteFile(files[2], whole, 0o600))
 	stage.NotShort(t, "runs a net")
 	home := filepath.Join(t.TempDir(), "rehearsal")
 	stdout, stderr, code := rehearse("--epsilon", "2,4", "--rounds", "8", "--folds", "3", "--repeats", "2", "--home", home)
@@ -353,6 +393,17 @@ func TestRehearseFiles(t *testing.T) {
 	var kept struct{ Lines []folds.Line }
 	require.NoError(t, json.Unmarshal(text, &kept))
 	require.Len(t, kept.Lines, 8)
+	for _, says := range folds.Says(kept.Lines) {
+		require.Contains(t, stdout, says+"\n")
+	}
+	info, err := os.Stat(filepath.Join(home, "all.csv"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	printed := regexp.MustCompile(`spdl (model gain .*)`).FindStringSubmatch(stdout)
+	require.NotNil(t, printed, stdout)
+	said, stderr, code := spdl(t, strings.Fields(printed[1])...)
+	require.Zero(t, code, stderr)
+	require.NotContains(t, said+stderr, "warning")
 	_, stderr, code = spdl(t, "report", home)
 	require.Zero(t, code, stderr)
 	text, err = os.ReadFile(filepath.Join(home, "report.html"))

@@ -19,6 +19,7 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/model/adapt"
 	"github.com/spdl/spdl/app/model/inputs"
+	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/internal/printable"
 	"github.com/spdl/spdl/mnist"
@@ -30,7 +31,8 @@ type Report struct {
 	Class  string  `json:"class"`   // the positive one
 	Unit   string  `json:"unit"`    // what the bootstrap draws: rows, or groups by their column
 	ByRate float64 `json:"by_rate"` // the Brier score of saying the training rows' rate of every test row
-	// Warning says that test rows trained the model, or may have; "" if they are those of the owner's home.
+	// Warning says which columns most rows write otherwise than the table, and that test rows trained the model, or may
+	// have; "" if the file fits and is that of the owner's home.
 	Warning string `json:"warning,omitempty"`
 	adapt.Report
 }
@@ -63,7 +65,12 @@ func Of(path string, m params.Model, parameters []float64, threshold float64, pr
 	if err != nil {
 		return g, err
 	}
-	g = Report{Data: path, Class: m.Table.Classes[1], Unit: "rows"}
+	fit, err := table.FitOf(path, *m.Table)
+	if err != nil {
+		return g, err
+	}
+	g = Report{Data: path, Class: m.Table.Classes[1], Unit: "rows",
+		Warning: strings.Join(table.Apart([]table.Fit{fit}, *m.Table), "; ")}
 	if m.Table.Group != "" {
 		g.Unit = "groups by " + m.Table.Group
 	}
@@ -149,9 +156,6 @@ func (g Report) NoneBeatsRate() bool {
 	return !slices.ContainsFunc(g.Models, func(m adapt.Measured) bool { return m.Brier.Value < g.ByRate })
 }
 
-// perfect is the AUC of the member's own model from which a column may say what is known only afterwards.
-const perfect = 0.99
-
 // Verdict says whether the chosen model is a gain, and doubts a table that tells too much.
 func (g Report) Verdict() string {
 	chosen, alone := g.Chosen()
@@ -159,11 +163,7 @@ func (g Report) Verdict() string {
 	if g.NoneBeatsRate() {
 		text += ". None is better than guessing the rate"
 	}
-	if alone.AUC.Value >= perfect {
-		text += fmt.Sprintf(". An AUC of %.3f is rare: is a column known only once the label is? spdl schema draft "+
-			"--without leaves it out", alone.AUC.Value)
-	}
-	return text
+	return text + adapt.Doubt(alone.AUC.Value)
 }
 
 // Head names the columns of Cells.

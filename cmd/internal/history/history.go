@@ -41,14 +41,12 @@ type Round struct {
 	app.Record
 	// At is the number of rounds that were closed by then, in all epochs.
 	At float64
-	// Time is the time of the round's block, and Took the seconds since the block of the previous
-	// round. Took is NaN for the first round, because a chain's first block has the time of
-	// genesis, whenever its nodes started.
+	// Time is the time of the round's block, and Took the seconds since the block of the previous round. Took is NaN for
+	// the first round, because a chain's first block has the time of genesis, whenever its nodes started.
 	Time time.Time
 	Took float64
-	// Accuracy and Loss are those of the round's model on the test set. They are NaN if the model
-	// was not measured, or if the next epoch opened in the same block. Tested is the number of test
-	// examples.
+	// Accuracy and Loss are those of the round's model on the test set. They are NaN if the model was not measured, or if
+	// the next epoch opened in the same block. Tested is the number of test examples.
 	Accuracy, Loss float64
 	Tested         int
 	Measures       *evaluate.Measures // what stands beside Accuracy; nil if no counts by class are known
@@ -62,9 +60,8 @@ const Most = 400
 // ErrEmpty means that a chain has closed no round.
 var ErrEmpty = errors.New("no round is closed")
 
-// Read replays a source, as an audit does, and measures models. If the chain has most rounds or
-// more, Read keeps every second, fourth or eighth round, and so on, and always the last. The
-// parameter most must be even.
+// Read replays a source, as an audit does, and measures models. If the chain has most rounds or more, Read keeps every
+// second, fourth or eighth round, and so on, and always the last. The parameter most must be even.
 func Read(ctx context.Context, src audit.Source, e Evaluator, most int, progress func(audit.Progress)) (*Chain, error) {
 	c := new(Chain)
 	var last Round // without the measured values

@@ -40,8 +40,7 @@ type Panel struct {
 	Map         *Map
 }
 
-// Mark is a position on an axis with its text. A logarithmic axis needs marks to show the numbers
-// themselves.
+// Mark is a position on an axis with its text. A logarithmic axis needs marks to show the numbers themselves.
 type Mark struct {
 	At   float64
 	Text string
@@ -56,8 +55,7 @@ type Line struct {
 	Dashed, Dots bool
 }
 
-// Bars are stacks over categories: Values[s][c] is the height of stack s over
-// category c.
+// Bars are stacks over categories: Values[s][c] is the height of stack s over category c.
 type Bars struct {
 	Categories, Stacks []string
 	Values             [][]float64
@@ -84,8 +82,7 @@ func (f Figure) columns() int {
 	return min(perRow, len(f.Panels))
 }
 
-// size returns the width and the height of the figure, in points. A map is wider, because it shows
-// names.
+// size returns the width and the height of the figure, in points. A map is wider, because it shows names.
 func (f Figure) size() (w, h vg.Length) {
 	var pw, ph vg.Length
 	for _, p := range f.Panels {

@@ -1,10 +1,12 @@
 package folds
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -25,10 +27,11 @@ type Line struct {
 	Pooled  Score   `json:"pooled"`
 	ByRate  Score   `json:"by_rate"`
 	// Gain is the Brier score of Adapted minus that of Alone, and OverRate minus that of ByRate: below 0 is better.
-	// They are means over the repeats, and the intervals are of draws of units and of repeats. Better counts the repeats
-	// in which Adapted is better than Alone.
+	// Ceiling is that of Pooled minus that of Alone. They are means over the repeats, and the intervals are of draws of
+	// units and of repeats. Better counts the repeats in which Adapted is better than Alone.
 	Gain     adapt.Interval `json:"gain"`
 	OverRate adapt.Interval `json:"over_rate"`
+	Ceiling  adapt.Interval `json:"ceiling"`
 	Better   int            `json:"better"`
 	Repeats  int            `json:"repeats"`
 	Verdict  string         `json:"verdict"`
@@ -91,10 +94,10 @@ func (r *run) line(e int, site string, rows []int) Line {
 			l.Better++
 		}
 	}
-	l.Gain = r.between(e, rows, Alone, l.Adapted.Brier-l.Alone.Brier)
-	l.OverRate = r.between(e, rows, ByRate, l.Adapted.Brier-l.ByRate.Brier)
-	const least = 0.01 // of the Brier score of Alone: a smaller difference is none
-	switch small := math.Abs(l.Gain.Value) < least*l.Alone.Brier; {
+	l.Gain = r.between(e, rows, Adapted, Alone, l.Adapted.Brier-l.Alone.Brier)
+	l.OverRate = r.between(e, rows, Adapted, ByRate, l.Adapted.Brier-l.ByRate.Brier)
+	l.Ceiling = r.between(e, rows, Pooled, Alone, l.Pooled.Brier-l.Alone.Brier)
+	switch small := math.Abs(l.Gain.Value) < adapt.None(l.Alone.Brier); {
 	case !small && l.Gain.High < 0 && l.OverRate.High < 0:
 		l.Verdict = Gains
 	case !small && l.Gain.Low > 0:
@@ -105,8 +108,8 @@ func (r *run) line(e int, site string, rows []int) Line {
 	return l
 }
 
-// between returns the difference of the Brier scores of Adapted and another model on some rows, with its interval.
-func (r *run) between(e int, rows []int, other int, value float64) adapt.Interval {
+// between returns the difference of the Brier scores of two models on some rows, with its interval.
+func (r *run) between(e int, rows []int, one, other int, value float64) adapt.Interval {
 	in := map[int]bool{}
 	for _, row := range rows {
 		in[row] = true
@@ -122,7 +125,7 @@ func (r *run) between(e int, rows []int, other int, value float64) adapt.Interva
 			sum := 0.
 			for _, row := range unit {
 				y := float64(r.whole.Labels[row])
-				p, q := chances[Adapted][row]-y, chances[other][row]-y
+				p, q := chances[one][row]-y, chances[other][row]-y
 				sum += p*p - q*q
 			}
 			sums[repeat] = append(sums[repeat], sum)
@@ -169,4 +172,68 @@ func Cells(lines []Line) (rows [][]string) {
 		rows = append(rows, append(row, l.Gain.Text(4), fmt.Sprintf("%d of %d", l.Better, l.Repeats), l.Verdict))
 	}
 	return rows
+}
+
+// Says returns a sentence for each site, of its lines at all epsilons, which claims no more than their intervals.
+func Says(lines []Line) (list []string) {
+	for i, l := range lines {
+		if l.Site != All && !slices.ContainsFunc(lines[:i], func(x Line) bool { return x.Site == l.Site }) {
+			own := slices.DeleteFunc(slices.Clone(lines), func(x Line) bool { return x.Site != l.Site })
+			list = append(list, printable.Line(l.Site)+": "+say(own))
+		}
+	}
+	return list
+}
+
+// say returns the sentence of one site.
+func say(lines []Line) (text string) {
+	slices.SortFunc(lines, func(a, b Line) int { return cmp.Compare(a.Epsilon, b.Epsilon) })
+	// The epsilons of each verdict; the last line that shows no difference, and the least end of such intervals.
+	at, same, low := map[string][]string{}, Line{}, 0.
+	for _, l := range lines {
+		if at[l.Verdict] = append(at[l.Verdict], fmt.Sprint(l.Epsilon)); l.Verdict == Same {
+			same, low = l, min(low, l.Gain.Low)
+		}
+	}
+	gains, most := at[Gains], lines[len(lines)-1]
+	switch {
+	case most.Error != "":
+		return "not measured: " + most.Error
+	case len(gains) > 1 && fmt.Sprint(lines[len(lines)-len(gains)].Epsilon) == gains[0]:
+		text = fmt.Sprintf("gains from epsilon %s on, up to %g, the largest tried", gains[0], most.Epsilon)
+	case gains != nil:
+		text = "gains at epsilon " + strings.Join(gains, ", ")
+	case at[Same] != nil:
+		text = same.why(" at epsilon "+strings.Join(at[Same], ", ")+": ", low)
+	}
+	if loses := at[Loses]; loses != nil {
+		text = strings.TrimPrefix(text+"; loses at epsilon "+strings.Join(loses, ", "), "; ")
+	}
+	return text + adapt.Doubt(most.Alone.AUC)
+}
+
+// why says why a line shows no gain. A ceiling whose interval has no width is not known. low is the least end of the
+// intervals of all lines that show none.
+func (l Line) why(at string, low float64) string {
+	none, shown := adapt.None(l.Alone.Brier), "no gain shown"+at
+	pooled := fmt.Sprintf("even all rows in one place give %.4f, its own model %.4f", l.Pooled.Brier, l.Alone.Brier)
+	switch {
+	case min(l.Ceiling.Low, low) > -none && l.Ceiling.Low < l.Ceiling.High:
+		return "nothing to gain" + at + pooled
+	case low > -none && l.Ceiling.High < -none:
+		return shown + fmt.Sprintf("its interval excludes a gain of a hundredth of its own model's score; all rows in "+
+			"one place give %.4f, its own model %.4f", l.Pooled.Brier, l.Alone.Brier)
+	case low > -none:
+		return shown + "its interval excludes a gain of a hundredth of its own model's score"
+	case l.Gain.High < 0:
+		return fmt.Sprintf("%sbetter than its own model by too little, or not shown better than the rate: %.4f, alone "+
+			"%.4f, by the rate %.4f", shown, l.Adapted.Brier, l.Alone.Brier, l.ByRate.Brier)
+	case l.Ceiling.Value > -none && l.Ceiling.Low < l.Ceiling.High:
+		return shown + pooled + ", a difference of " + l.Ceiling.Text(4)
+	}
+	shown += fmt.Sprintf("better in %d of %d draws at epsilon %g, and ", l.Better, l.Repeats, l.Epsilon)
+	if 2*l.Better > l.Repeats {
+		return shown + fmt.Sprintf("%d rows cannot show it", l.Rows)
+	}
+	return shown + "the interval includes 0"
 }

@@ -7,8 +7,7 @@ import (
 	"math/rand/v2"
 )
 
-// The recipe of a glyph. All randomness of a glyph comes from one ChaCha8 generator, whose seed
-// names the glyph.
+// The recipe of a glyph. All randomness of a glyph comes from one ChaCha8 generator, whose seed names the glyph.
 const (
 	side     = 28
 	variants = 3    // of one glyph

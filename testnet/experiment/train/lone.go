@@ -2,10 +2,9 @@ package train
 
 import "math/rand/v2"
 
-// A lone training is the comparator of Theorem 2: "if there is no Byzantine node, A~_t is updated
-// by any correct gradient given by a random node". It has no chain, no momentum and no weight
-// decay. Its batches are those of a training with the same seed and attackers, so both sum F over
-// the same X_t.
+// A lone training is the comparator of Theorem 2: "if there is no Byzantine node, A~_t is updated by any correct
+// gradient given by a random node". It has no chain, no momentum and no weight decay. Its batches are those of a
+// training with the same seed and attackers, so both sum F over the same X_t.
 type lone struct {
 	*Participants
 	x     []float64

@@ -21,8 +21,7 @@ type moments struct {
 	spread float64
 }
 
-// momentsOf estimates the moments from vectors in grid steps, none of which is silent. The spread
-// of one vector is NaN.
+// momentsOf estimates the moments from vectors in grid steps, none of which is silent. The spread of one vector is NaN.
 func momentsOf(vectors []gradients.Vector, step float64) moments {
 	n := float64(len(vectors))
 	m := moments{mean: make([]float64, vectors[0].Len())}

@@ -16,8 +16,7 @@ import (
 // netTimeout is longer than any net runs, even on a slow machine.
 const netTimeout = 20 * time.Minute
 
-// runNet runs a net of real nodes in this process, with databases in memory, until look
-// returns.
+// runNet runs a net of real nodes in this process, with databases in memory, until look returns.
 func runNet(ctx context.Context, m testnet.Manifest, look func(context.Context, *testnet.Net) error) (err error) {
 	home, err := os.MkdirTemp("", "spdl-experiment-")
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/spdl/spdl/testnet"
 )
 
-// NodesColumns names the columns of OnNodes, for a closed round: the number of included gradients,
-// and the height.
+// NodesColumns names the columns of OnNodes, for a closed round: the number of included gradients, and the height.
 var NodesColumns = []string{"round", "included", "height"}
 
 // patience is the number of heights for which a round may wait for late gradients. The simulation
@@ -23,9 +22,8 @@ const patience = 1000
 // commitWait is how much longer a proposer waits for commitments, as attackers search for their vectors.
 const commitWait = time.Minute
 
-// OnNodes runs a training to its last round on real nodes. Honest participants send the gradients
-// of their own workers. The attackers know the honest participants' seeds, and hence all that an
-// attack needs.
+// OnNodes runs a training to its last round on real nodes. Honest participants send the gradients of their own workers.
+// The attackers know the honest participants' seeds, and hence all that an attack needs.
 func OnNodes(ctx context.Context, spec Spec, data mnist.Data) (rows [][]float64, model []float64, err error) {
 	if spec.Params.Model.Hidden != 0 {
 		return nil, nil, fmt.Errorf("re-run of a model with %d hidden units, want none: its first weights come from the "+

@@ -140,12 +140,11 @@ type Open struct {
 	Model []float64
 }
 
-// Vector returns a participant's gradient for the open round. The first call for a round makes all
-// vectors. If rounds were skipped, the workers first make the vectors of those rounds at the open
-// round's model. The noise is then the same as without the skip, and the honest gradients nearly
-// the same. In a net of real nodes a node may be behind and ask again for a round that has closed
-// elsewhere. It gets the same vectors as before, because another training step would change all
-// later ones. Vectors of earlier rounds are not kept.
+// Vector returns a participant's gradient for the open round. The first call for a round makes all vectors. If rounds
+// were skipped, the workers first make the vectors of those rounds at the open round's model. The noise is then the
+// same as without the skip, and the honest gradients nearly the same. In a net of real nodes a node may be behind and
+// ask again for a round that has closed elsewhere. It gets the same vectors as before, because another training step
+// would change all later ones. Vectors of earlier rounds are not kept.
 func (p *Participants) Vector(node int, o Open) gradients.Vector {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,9 +9,8 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// The schemes of the paper. The rule of SPDL is Krum, as the paper writes. The program of the
-// paper's authors computes multi-Krum, where f is the true number of attackers and not (N-1)/3.
-// SPDLLiteral is the preset paper-literal.
+// The schemes of the paper. The rule of SPDL is Krum, as the paper writes. The program of the paper's authors computes
+// multi-Krum, where f is the true number of attackers and not (N-1)/3. SPDLLiteral is the preset paper-literal.
 const (
 	Pure          = "PURE"
 	DP            = "DP"

@@ -18,11 +18,10 @@ import (
 // With worker momentum an honest gradient is the vector that is sent, an average over rounds.
 var ShadowColumns = []string{"gradient", "sampling", "noise", "aligned"}
 
-// A shadow is two sets of participants that train at a training's models and do not change them.
-// The first set is like the training's, with honest and attacking participants. The second is
-// honest and adds no noise, so that g and sigma_f can be measured although the noise is far
-// greater. Each set has its own data and batches. Given the models the two sets are therefore
-// independent, and products of the first set's h and the second set's mean have no bias: E<h, mean>
+// A shadow is two sets of participants that train at a training's models and do not change them. The first set is like
+// the training's, with honest and attacking participants. The second is honest and adds no noise, so that g and sigma_f
+// can be measured although the noise is far greater. Each set has its own data and batches. Given the models the two
+// sets are therefore independent, and products of the first set's h and the second set's mean have no bias: E<h, mean>
 // = <E h, g>.
 type shadow struct{ cast, bare *Participants }
 
@@ -65,8 +64,7 @@ func (s *shadow) look(o Open) ([]float64, error) {
 	return []float64{gradient, m.spread, noise, attack.Dot(h, m.mean)}, nil
 }
 
-// output returns the rule's output on the open round's vectors, in gradient units. Silent
-// participants are left out.
+// output returns the rule's output on the open round's vectors, in gradient units. Silent participants are left out.
 func (p *Participants) output(o Open) ([]float64, error) {
 	rule, err := rules.Lookup(p.spec.Params.Rule.Name)
 	if err != nil {

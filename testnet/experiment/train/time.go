@@ -12,8 +12,7 @@ import (
 // value is NaN if node 0 did not see the whole round.
 var TimeColumns = []string{"round", "t_lgc_ms", "t_ge_ms", "t_bc_ms", "round_ms"}
 
-// Time runs a net of the paper's preset, with training steps that are longer by step, and times its
-// rounds.
+// Time runs a net of the paper's preset, with training steps that are longer by step, and times its rounds.
 func Time(ctx context.Context, nodes int, rounds uint64, step time.Duration, seed uint64) (rows [][]float64,
 	err error) {
 	warmup := uint64(3) // these rounds are left out, because the nodes still connect

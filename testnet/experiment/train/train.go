@@ -17,13 +17,12 @@ import (
 	"github.com/spdl/spdl/testnet/sim"
 )
 
-// Columns names the quantities that Run measures after a round: the share of wrong predictions and
-// the loss on the whole test set; the mean loss of the honest batches before the round; the
-// smallest reputation of the honest and the largest of the attackers, as shares of one; and, since
-// the previous row, the number of attackers' gradients that the rule selected and of gradients that
-// the chain rejected. NaN stands for no value. Two columns have a value only after the last round:
-// backdoor is the share of the test images of other classes that the trigger moves to its class,
-// and worst_class is the max error of a class. The last three are for Theorem 2; see sums.
+// Columns names the quantities that Run measures after a round: the share of wrong predictions and the loss on the
+// whole test set; the mean loss of the honest batches before the round; the smallest reputation of the honest and the
+// largest of the attackers, as shares of one; and, since the previous row, the number of attackers' gradients that the
+// rule selected and of gradients that the chain rejected. NaN stands for no value. Two columns have a value only after
+// the last round: backdoor is the share of the test images of other classes that the trigger moves to its class, and
+// worst_class is the max error of a class. The last three are for Theorem 2; see sums.
 var Columns = []string{
 	"round", "test_error", "test_loss", "batch_loss", "honest_reputation", "byzantine_reputation", "byzantine_selected",
 	"refused",

@@ -10,10 +10,9 @@ import (
 // validationShare is the number of training examples per example that is held out for validation.
 const validationShare = 6
 
-// Validation returns a task whose test set is about a sixth of the training examples, chosen by a
-// hash of their content. No participant trains on them. Other training examples occur twice in
-// their place, so that participants have as many examples as with the real test set, and a training
-// has the same noise.
+// Validation returns a task whose test set is about a sixth of the training examples, chosen by a hash of their
+// content. No participant trains on them. Other training examples occur twice in their place, so that participants have
+// as many examples as with the real test set, and a training has the same noise.
 func Validation(data mnist.Data) mnist.Data {
 	var held, rest []int
 	for i, label := range data.Train.Labels {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -116,7 +117,9 @@ func measureGain(r *command.Run, path, data string, threshold float64, probabili
 			"train.py predict %s %s` for an external model alone", probabilities, m.Kind, path, data))
 	}
 	if g, err = gain.Of(data, m, f.Parameters, threshold, probabilities); err == nil {
+		fits := g.Warning
 		g.Warning, err = gain.Warning(data, own, m)
+		g.Warning = strings.Trim(fits+"; "+g.Warning, "; ")
 	}
 	return f, g, err
 }

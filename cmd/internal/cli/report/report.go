@@ -28,8 +28,7 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/folds"
 )
 
-// Command returns the command that joins an experiment's files, or a chain's history, into one
-// page.
+// Command returns the command that joins an experiment's files, or a chain's history, into one page.
 func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.New(&cobra.Command{
@@ -142,8 +141,7 @@ func netIn(dir string) string {
 	return dir
 }
 
-// homeIn returns the home of a chain's node in a folder: the folder itself, or the first home of a
-// localnet.
+// homeIn returns the home of a chain's node in a folder: the folder itself, or the first home of a localnet.
 func homeIn(dir string) (folder string, ok bool) {
 	if dir = netIn(dir); testnet.Made(dir) {
 		dir = filepath.Join(dir, "node0")
@@ -215,7 +213,8 @@ func (o *options) chainReport(r *command.Run, dir, folder string) (text []byte, 
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, "gains.json"), err)
 	}
-	of.Gains.Folds = page.Folds{Head: folds.Head, Rows: folds.Cells(kept.Lines), About: folds.About}
+	of.Gains.Folds = page.Folds{Head: folds.Head, Rows: folds.Cells(kept.Lines),
+		About: strings.Join(append(folds.Says(kept.Lines), folds.About), ". ")}
 	raw, err = os.ReadFile(filepath.Join(folder, "config", "genesis.json"))
 	if err != nil {
 		return nil, nil, err

@@ -44,6 +44,8 @@ type rehearsal struct {
 	folder string
 	parts  []*table.Part
 	study  folds.Study
+	notes  []string // of the drafted schema
+	kept   string   // besides what every rehearsal keeps
 }
 
 // site is what a rehearsal says of a member.
@@ -72,8 +74,12 @@ models that did not train on it. The table at the end has a line for each site a
 epsilon: the Brier score (less is better) and the AUC of the model that the site makes
 alone, of the common one, of the common one adapted to the site's rows, and of one of all
 rows in one place, which is not private. A site gains if its adapted model is better than
-its own, and than guessing the rate. --folds 0 leaves it out, and compares on the site's
-test rows alone, as spdl model gain does.
+its own, and than guessing the rate; a sentence for each site claims no more than the
+interval does. --folds 0 leaves it out, and compares on the site's test rows alone, as
+spdl model gain does.
+
+Labels that one site alone has, or that are alike, are an error where a drafted schema
+has more than two. Texts of a column that no other site has are warned of.
 
 With --home a folder keeps schema.json, gains.json, the model, the files of a column's
 sites, and the net; otherwise all of it is temporary.`,
@@ -148,14 +154,26 @@ func (o *rehearsal) prepare(r *command.Run, files []string) (n *testnet.Net, err
 	}
 	if len(files) > 1 {
 		file = filepath.Join(o.folder, "all.csv")
+		o.kept = ", all.csv (the rows of all sites, on which the report measures: delete it after that)"
 		if o.parts, err = table.Join(files, file); err != nil {
 			return nil, err
 		}
 	}
-	if err := o.describe(r, file); err != nil {
+	drafted := o.Manifest.Schema == ""
+	if err := o.describe(r, files); err != nil {
 		return nil, err
 	}
-	if err := o.split(r, file); err != nil {
+	t, err := schema.Read(o.Manifest.Schema)
+	for i := 0; i < len(files) && err == nil; i++ { // an error names the file as it is named, and its line
+		_, err = table.Units(files[i], t)
+	}
+	if err == nil {
+		err = o.split(r, file, t.Group)
+	}
+	if err == nil {
+		err = o.compare(r, files, t, drafted)
+	}
+	if err != nil {
 		return nil, err
 	}
 	o.study = folds.Study{Attacks: map[int]string{}, Folds: o.folds, Seed: cmp.Or(o.Seed, 1)}
@@ -190,7 +208,7 @@ func (o *rehearsal) prepare(r *command.Run, files []string) (n *testnet.Net, err
 }
 
 // describe drafts the schema, unless one is given.
-func (o *rehearsal) describe(r *command.Run, file string) error {
+func (o *rehearsal) describe(r *command.Run, files []string) error {
 	m := &o.Manifest
 	if m.Schema != "" {
 		if m.Label+m.Group != "" || len(o.without) > 0 {
@@ -201,7 +219,7 @@ func (o *rehearsal) describe(r *command.Run, file string) error {
 	if o.by != "" {
 		o.without = append(o.without, o.by)
 	}
-	d, err := schema.Draft([]string{file}, m.Label, m.Group, o.without...)
+	d, err := schema.Draft(files, m.Label, m.Group, o.without...)
 	if err != nil {
 		return err
 	}
@@ -210,23 +228,20 @@ func (o *rehearsal) describe(r *command.Run, file string) error {
 		return err
 	}
 	m.Schema, m.Label, m.Group = filepath.Join(o.folder, "schema.json"), "", ""
-	schema.Text(r.Err, []string{file}, d)
+	schema.Text(r.Err, files, d)
+	o.notes = d.Notes
 	return command.WriteOut(m.Schema, text)
 }
 
 // split makes a member for each site, and a file unless it has one.
-func (o *rehearsal) split(r *command.Run, file string) (err error) {
+func (o *rehearsal) split(r *command.Run, file, group string) (err error) {
 	m, most := &o.Manifest, maxSites
 	if o.by == "" {
 		most = o.members
 	}
 	if folder := filepath.Join(o.folder, "sites"); o.parts == nil {
-		t, err := schema.Read(m.Schema)
-		if err == nil {
-			err = os.Mkdir(folder, 0o700)
-		}
-		if err == nil {
-			o.parts, err = table.Split(file, o.by, t.Group, folder, most)
+		if err = os.Mkdir(folder, 0o700); err == nil {
+			o.parts, err = table.Split(file, o.by, group, folder, most)
 		}
 		if err != nil {
 			return err
@@ -247,6 +262,42 @@ func (o *rehearsal) split(r *command.Run, file string) (err error) {
 	return nil
 }
 
+// compare warns of sites whose texts no other has, and of more than two classes. It fails where a drafted schema has
+// them and they look like a mistake: one site alone has a label, or two labels are alike.
+func (o *rehearsal) compare(r *command.Run, files []string, t params.Table, drafted bool) error {
+	fits, owners, strays := []table.Fit{}, map[string][]table.Fit{}, table.Doubts(t.Classes, nil)
+	for _, p := range o.parts {
+		fit, err := table.FitOf(p.Path, t)
+		if err != nil {
+			return err
+		}
+		if len(files) == 1 {
+			fit.File = fmt.Sprintf("%s, site %s", files[0], p.Name)
+		}
+		fits = append(fits, fit)
+		for class := range fit.Labels {
+			owners[class] = append(owners[class], fit)
+		}
+	}
+	for _, text := range table.Apart(fits, t) {
+		r.Warn(text)
+	}
+	for _, class := range t.Classes {
+		if has := owners[class]; len(has) == 1 {
+			strays = append(strays, fmt.Sprintf("%s alone has %q (rows: %d)", has[0].File, class, has[0].Labels[class]))
+		}
+	}
+	if len(t.Classes) > 2 && drafted && len(strays) > 0 {
+		return fmt.Errorf("column %q has %d labels, %q, want 2: %s. Write one as another, or leave these rows out; if they "+
+			"are classes, `spdl schema draft` makes a schema for --schema", t.Label, len(t.Classes), t.Classes,
+			strings.Join(strays, "; "))
+	} else if len(t.Classes) > 2 {
+		r.Warn(fmt.Sprintf("%d classes, %q: what a site gains is known of two alone, and no gain is reported", len(t.Classes),
+			t.Classes))
+	}
+	return nil
+}
+
 // finish exports and verifies the model, and says what each site gains.
 func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) error {
 	f, data, err := o.export(ctx, n)
@@ -261,12 +312,17 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 		Type     string         `json:"type"` // "rehearsal"
 		Verified verify.Verdict `json:"verified"`
 		Sites    []site         `json:"sites"`
-		Lines    []folds.Line   `json:"lines"` // without folds, null
-	}{"rehearsal", v, nil, nil}
+		Lines    []folds.Line   `json:"lines"`           // without folds, null
+		Says     []string       `json:"says"`            // of each site's lines
+		Notes    []string       `json:"notes,omitempty"` // of the drafted schema
+	}{"rehearsal", v, nil, nil, nil, o.notes}
 	for _, p := range o.parts {
 		s := site{Part: *p}
 		if g, err := gain.Of(p.Path, f.Card.Model, f.Parameters, 0, ""); err == nil {
 			s.Gain = &g
+			if !r.Named { // the folder is temporary
+				g.Data = strings.TrimPrefix(g.Data, o.folder+string(filepath.Separator))
+			}
 		} else {
 			s.Error = err.Error()
 		}
@@ -278,6 +334,7 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 		if out.Lines, err = o.study.Run(ctx); err != nil {
 			return err
 		}
+		out.Says = folds.Says(out.Lines)
 	}
 	text, err := json.Marshal(out)
 	if err == nil {
@@ -292,8 +349,8 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 	if out.Lines != nil {
 		command.Table(r.Out, strings.ToUpper(strings.Join(folds.Head, "\t")), folds.Cells(out.Lines),
 			func(row []string) string { return strings.Join(row, "\t") })
-		fmt.Fprintln(r.Out, strings.ReplaceAll(folds.About, ". ", ".\n"))
-	} else {
+		fmt.Fprintf(r.Out, "%s\n\n%s\n", strings.ReplaceAll(folds.About, ". ", ".\n"), strings.Join(out.Says, "\n"))
+	} else if gain.Measures(f.Card.Model) {
 		for _, s := range out.Sites {
 			fmt.Fprintf(r.Out, "\n%s\n", command.Plain(s.Name))
 			if s.Gain == nil {
@@ -303,13 +360,16 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 			s.Gain.Text(r.Out)
 		}
 	}
+	for _, note := range out.Notes {
+		fmt.Fprintln(r.Out, "note:", command.Plain(note))
+	}
 	fmt.Fprintf(r.Out, "\nverified      %s, by the hash of its header that another node has\n", v.Key)
 	if r.Named {
 		fmt.Fprintf(r.Out, "report        spdl-lab report %[1]s writes %[1]s/report.html\n"+
 			"gain pages    spdl-lab testnet start --home %[1]s/net --stay goes on with the net, and beside it spdl explorer "+
 			"--gain --home %[1]s/net/node0 has the page of node 0's site\n"+
-			"kept in       %[1]s: gains.json, schema.json, and the model: spdl model gain %[1]s/model.safetensors --data "+
-			"%[2]s\n", r.HomeText, r.InText(o.parts[0].Path))
+			"kept in       %[1]s: gains.json, schema.json%[2]s, and the model: spdl model gain %[1]s/model.safetensors "+
+			"--home %[1]s/net/node0\n", r.HomeText, o.kept)
 	}
 	return nil
 }

@@ -149,8 +149,7 @@ type localnet interface {
 	Stop() error
 }
 
-// run starts the nodes, follows the rounds to the last and stops the nodes, with --stay when ctx
-// ends.
+// run starts the nodes, follows the rounds to the last and stops the nodes, with --stay when ctx ends.
 func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, report *testnet.Reporter) error {
 	e, err := n.Evaluator(ctx)
 	if err != nil {

@@ -84,9 +84,8 @@ func (o *netOptions) declare(cmd *cobra.Command) {
 	o.flags.AddFlagSet(cmd.Flags())
 }
 
-// manifest returns the manifest in the file, with the values of the flags in place of its own.
-// Errors about the manifest file and its values are UsageErrors. An error of opening a file that
-// the manifest names is not.
+// manifest returns the manifest in the file, with the values of the flags in place of its own. Errors about the
+// manifest file and its values are UsageErrors. An error of opening a file that the manifest names is not.
 func (o *netOptions) manifest(r *command.Run, home string) (m testnet.Manifest, err error) {
 	var made testnet.Manifest // the file's
 	if o.file != "" {
@@ -118,9 +117,8 @@ func (o *netOptions) manifest(r *command.Run, home string) (m testnet.Manifest, 
 	return m, command.Usage(err)
 }
 
-// resolve applies the flags that also replace other fields: a preset replaces the file's
-// parameters, parameters replace its preset, and data replace its label. The paths in flags are
-// relative to the working directory.
+// resolve applies the flags that also replace other fields: a preset replaces the file's parameters, parameters replace
+// its preset, and data replace its label. The paths in flags are relative to the working directory.
 func (o *netOptions) resolve(r *command.Run) (err error) {
 	m := &o.Manifest
 	byPreset, byParams := r.Given(&m.Preset), r.Given(&m.Params)

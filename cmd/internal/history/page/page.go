@@ -40,8 +40,7 @@ type chain struct {
 // A fact is a name with a value, and on a card with a note below it.
 type fact struct{ Name, Value, Note string }
 
-// A table is a part of the page. The rows in Bad are marked, and a folded table is collapsed until
-// the reader opens it.
+// A table is a part of the page. The rows in Bad are marked, and a folded table is collapsed until the reader opens it.
 type table struct {
 	ID, Title, About string
 	Head             []string
@@ -123,8 +122,7 @@ func (c chain) warnings() (out []string) {
 // few is the max number of lines of reputations.
 const few = 8
 
-// across returns the horizontal axis: its name, and the place of a round. Rounds of several epochs
-// are counted through.
+// across returns the horizontal axis: its name, and the place of a round. Rounds of several epochs are counted through.
 func (c chain) across() (name string, at func(history.Round) uint64) {
 	if c.Rounds[0].Epoch == c.Rounds[len(c.Rounds)-1].Epoch {
 		return "round", func(r history.Round) uint64 { return r.Round }
@@ -142,8 +140,7 @@ func (c chain) curve(name, alarm string, of func(history.Round) float64) pages.C
 	return line
 }
 
-// figures draws the course of the training: accuracy, the largest spend with its budget,
-// reputations, and gradients.
+// figures draws the course of the training: accuracy, the largest spend with its budget, reputations, and gradients.
 func (c chain) figures() (out []template.HTML, err error) {
 	name, _ := c.across()
 	gradients := []pages.Curve{

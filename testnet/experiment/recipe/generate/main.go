@@ -1,5 +1,4 @@
-// Command generate writes constants.bin, the public constants of the feature map, by the recipe.
-// Run it by
+// Command generate writes constants.bin, the public constants of the feature map, by the recipe. Run it by
 //
 //	go generate ./mnist/features
 package main
