@@ -116,7 +116,7 @@ func measureGain(r *command.Run, path, data string, threshold float64, probabili
 			"train.py predict %s %s` for an external model alone", probabilities, m.Kind, path, data))
 	}
 	if g, err = gain.Of(data, m, f.Parameters, threshold, probabilities); err == nil {
-		g.Warning, err = gain.Warning(data, own, m)
+		g.Warning, err = gain.Warning(data, own, r.Named, m)
 	}
 	return f, g, err
 }

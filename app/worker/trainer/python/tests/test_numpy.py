@@ -100,7 +100,7 @@ class TestNumPy(unittest.TestCase):
             with self.assertRaisesRegex(Unsuitable, "has no probabilities"):
                 predict(lambda h: object(), model, path, out)
             np.savez(model, card=json.dumps({"model": {"kind": "softmax"}}))
-            with self.assertRaisesRegex(Unsuitable, "is a model of kind softmax: predict is for external ones"):
+            with self.assertRaisesRegex(Unsuitable, "is a model of kind softmax and of no study"):
                 predict(make, model, path, out)
         lines = [line.split(",") for line in out.getvalue().splitlines()]
         self.assertEqual((lines[0], len(lines)), (["side", "label", "no", "yes"], 101))
@@ -109,6 +109,20 @@ class TestNumPy(unittest.TestCase):
             self.assertEqual(line[1], TABLE["classes"][y])
             self.assertAlmostEqual(float(line[3]), 1 / (1 + np.exp(x[0] - x[1] - 0.5)), places=6)
         self.assertEqual([line[0] for line in lines[1:]], ["train"] * len(study.x) + ["test"] * len(study.x_test))
+
+    def test_a_row_of_a_schema_has_its_inputs(self):
+        described = {"label": "ill", "classes": ["no", "yes"], "group": "who", "columns": [
+            {"name": "a", "low": -1, "high": 1, "missing": {"fill": 0, "indicator": True, "share": 0.1}},
+            {"name": "k", "values": ["p", "q"], "others": True}]}
+        for centred in (True, False):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "t.csv")
+                with open(path, "w") as f:
+                    f.write("who,a,k,ill\n" + "".join("%d,-1,p,no\n" % i for i in range(40)))
+                rows, row = data.table(path, described, centred), data.one(described, centred)
+            self.assertEqual(len(rows), len(row))
+            np.testing.assert_array_equal(rows[0][:1], row[0])
+            self.assertEqual((row[0].dtype, row[1].tolist()), (np.float32, [0]))
 
     def test_linear_gradients_are_those_of_the_loss(self):
         random = np.random.default_rng(3)
