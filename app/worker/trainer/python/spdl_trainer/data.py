@@ -107,7 +107,7 @@ def table(path: str, described: Dict[str, Any], centred: bool = False) -> Data:
     groups: List[str] = []
     tested: List[bool] = []
     unknown = np.zeros(len(columns), int)
-    with open(path, newline="", encoding="utf-8-sig") as f:
+    with open(path, newline="", encoding="utf-8-sig", errors="surrogateescape") as f:  # Latin-1 is read, too
         separator = _separator(f.readline())
         f.seek(0)
         rows = csv.reader(f, delimiter=separator)

@@ -33,12 +33,15 @@ def predict(make: Callable[[Hello], Any], model: str, path: str, out: TextIO) ->
 
 def main(make: Callable[[Hello], Any], arguments: List[str]) -> None:
     """The command with its arguments after its name. What the study prints goes to standard error."""
-    out = os.fdopen(os.dup(1), "w")
+    fd = os.dup(1)
+    out = os.fdopen(fd, "w")
     os.dup2(2, 1)
     if len(arguments) != 2:
         sys.exit("predict: %d arguments, want MODEL and FILE" % len(arguments))
     try:
         predict(make, arguments[0], arguments[1], out)
+        out.close()
+    except BrokenPipeError:  # the reader has enough, as head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), fd)
     except (Unsuitable, OSError, ValueError) as e:
         sys.exit("predict: %s" % e)
-    out.close()

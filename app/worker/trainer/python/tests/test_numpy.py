@@ -48,6 +48,17 @@ class TestNumPy(unittest.TestCase):
                         map(np.sort, np.concatenate([commas[0], commas[2]]).T)):
             self.assertTrue((x == y).all())  # the sides may differ: they are of the texts
 
+    def test_sides_are_of_the_bytes_of_latin_1(self):
+        rows = [b"%d;k\xf6ln;no\n" % i for i in range(60)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "t.csv")
+            with open(path, "wb") as f:
+                f.write(b"a;k;ill\n" + b"".join(rows))
+            got = data.table(path, dict(TABLE, columns=[{"name": "a", "low": 0, "high": 255}]))
+        said = [b"spdl/table/v2a\0%d\0ill\0no\0k\0k\xf6ln\0" % i for i in range(60)]
+        want = [i for i, s in enumerate(said) if int.from_bytes(hashlib.sha256(s).digest()[:8], "big") % 5 == 0]
+        self.assertEqual([round(127.5 * x + 127.5) for x in got[2][:, 0]], want)
+
     def test_sides_are_of_the_file(self):
         rows = ["%d,%d.5,%s" % (i, i * i % 97, "yes" if i % 2 else "no") for i in range(100)]
         said = [b"spdl/table/v2" + b"".join(b"%s\0%s\0" % c for c in zip((b"a", b"b", b"ill"), r.encode().split(b",")))
