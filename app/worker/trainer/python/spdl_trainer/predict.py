@@ -131,7 +131,7 @@ def main(path, file):
         sys.stdout.flush()
     except BrokenPipeError:  # the reader has enough, as head
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    except (OSError, ValueError) as e:
+    except (OSError, ValueError, csv.Error) as e:
         sys.exit(str(e))
 
 
