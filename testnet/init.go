@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -126,12 +127,19 @@ func (m *Manifest) genesisSeed() []byte {
 	return seed[:]
 }
 
+// siteName matches the name of a site's file up to its ending, if it can be a moniker.
+var siteName = regexp.MustCompile(`^[\w -]{1,60}\.`)
+
 // add makes a node's home and, unless it is a relay, its participant.
 func (n *Net) add(i, rpc, p2p int) error {
 	m := n.Manifest
 	c := home.DefaultConfig()
 	home.UseLoopback(c)
 	c.Moniker = nodeName(i)
+	if i < len(m.Sites) {
+		site := siteName.FindString(strings.TrimPrefix(filepath.Base(m.Sites[i]), fmt.Sprintf("site%d-", i)))
+		c.Moniker = cmp.Or(strings.TrimSuffix(site, "."), c.Moniker)
+	}
 	c.RPC.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", rpc)
 	relay := i >= m.Validators
 	if c.P2P.ListenAddress = ""; relay || m.Relays == 0 {
@@ -152,7 +160,7 @@ func (n *Net) add(i, rpc, p2p int) error {
 	} else {
 		m.worker(&a.Worker, i)
 	}
-	made, err := home.Init(filepath.Join(m.Home, c.Moniker), c, a)
+	made, err := home.Init(filepath.Join(m.Home, nodeName(i)), c, a)
 	if err != nil {
 		return err
 	}
@@ -298,8 +306,7 @@ func (n *Net) OpenLinks() (*link.Switch, error) {
 	return s, nil
 }
 
-// Dial changes a node's configuration to dial its peers through the switch. A nil switch changes
-// nothing.
+// Dial changes a node's configuration to dial its peers through the switch. A nil switch changes nothing.
 func (n *Net) Dial(i int, s *link.Switch, c *config.Config, a *home.AppConfig) {
 	if s == nil {
 		return
@@ -317,8 +324,7 @@ func (n *Net) Dial(i int, s *link.Switch, c *config.Config, a *home.AppConfig) {
 // listens, or while it is down.
 const firstPort, lastPort = 12000, 32767
 
-// freePorts finds loopback ports without a listener. It holds all of them open until it returns, so
-// that they differ.
+// freePorts finds loopback ports without a listener. It holds all of them open until it returns, so that they differ.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for tries := 0; len(ports) < n; tries++ {

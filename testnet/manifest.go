@@ -17,14 +17,12 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// Partitions lists the ways to divide the training set among the participants. The first is the
-// default.
+// Partitions lists the ways to divide the training set among the participants. The first is the default.
 var Partitions = []string{home.PartitionIID, home.PartitionDirichlet}
 
 // Manifest describes a localnet. The zero value of a field is its default.
 type Manifest struct {
-	// Validators is the number of nodes, each a validator and a participant.
-	// Default 4.
+	// Validators is the number of nodes, each a validator and a participant. Default 4.
 	Validators int `mapstructure:"validators"`
 	// Relays is the number of additional nodes without keys. If there are relays, no validator
 	// accepts connections: each validator dials all relays, and no other node.
@@ -123,8 +121,7 @@ type Manifest struct {
 	GenesisTime time.Time `mapstructure:"-"`
 }
 
-// Check fills the defaults and returns an error if the manifest does not describe a possible
-// localnet.
+// Check fills the defaults and returns an error if the manifest does not describe a possible localnet.
 func (m *Manifest) Check() error {
 	_, err := m.check()
 	return err
@@ -303,8 +300,7 @@ func (m *Manifest) checkColluders() error {
 	return nil
 }
 
-// HonestFirst returns the indices of the nodes, those without an attack first. Follow asks them in
-// this order.
+// HonestFirst returns the indices of the nodes, those without an attack first. Follow asks them in this order.
 func (m *Manifest) HonestFirst() (nodes []int) {
 	var attackers []int
 	for i := range m.Validators {
@@ -320,8 +316,7 @@ func (m *Manifest) HonestFirst() (nodes []int) {
 // Attack is a node whose participant misbehaves.
 type Attack struct {
 	Node int `mapstructure:"node"`
-	// Kind is a behaviour of package attack, or an attack on gradients, in which the first nodes
-	// collude.
+	// Kind is a behaviour of package attack, or an attack on gradients, in which the first nodes collude.
 	Kind string `mapstructure:"kind"`
 
 	place string // in the manifest's file, for errors; "" if the attack is of no file
@@ -364,8 +359,7 @@ func (m *Manifest) attack(i int) string {
 	return ""
 }
 
-// Colluders returns the attack on gradients in which nodes collude, and their number; "" and 0 if
-// there is none.
+// Colluders returns the attack on gradients in which nodes collude, and their number; "" and 0 if there is none.
 func (m *Manifest) Colluders() (kind string, n int) {
 	for _, x := range m.Attacks {
 		if attack.Colludes(x.Kind) {

@@ -21,8 +21,7 @@ import (
 // manifestFile is the name of the manifest that Init writes into the folder of the homes.
 const manifestFile = "manifest.toml"
 
-// LoadManifest reads a manifest in TOML. The keys are those of the fields' tags; an unknown key is
-// rejected.
+// LoadManifest reads a manifest in TOML. The keys are those of the fields' tags; an unknown key is rejected.
 func LoadManifest(path string) (Manifest, error) {
 	var m Manifest
 	v := viper.New()
@@ -46,8 +45,7 @@ func LoadManifest(path string) (Manifest, error) {
 	return m, m.absolute(filepath.Dir(path))
 }
 
-// faultHead matches the line at which an attack or a perturbation begins, and ruleLine that of the
-// rule.
+// faultHead matches the line at which an attack or a perturbation begins, and ruleLine that of the rule.
 var (
 	faultHead = regexp.MustCompile(`^\s*\[\[\s*(attack|perturb)\s*\]\]`)
 	ruleLine  = regexp.MustCompile(`^\s*rule\s*=`)

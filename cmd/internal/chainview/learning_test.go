@@ -56,7 +56,7 @@ func TestLearning(t *testing.T) {
 		ranked[i].Beside.Quality = &evaluate.Quality{AUC: auc, Rate: 0.5}
 	}
 	for rows, says := range map[int]string{ // Hanley and McNeil: standard errors of 0.116 and 0.0398
-		16: "AUC 0.794 after round 1, 0.889 after round 0: too close for 16 test rows to say which is better.",
+		16:  "AUC 0.794 after round 1, 0.889 after round 0: too close for 16 test rows to say which is better.",
 		128: "The model has become worse: AUC 0.794 after round 1, 0.889 after round 0.",
 	} {
 		ranked[1].Examples = rows

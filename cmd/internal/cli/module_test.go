@@ -245,7 +245,9 @@ for a in (x, y.astype("u1"), x_test, y_test.astype("u1")):
 // TestModuleOfSites: each node of a localnet with a trainer and sites trains on its site's file alone, and there is no
 // net if a site's trainer cannot read its file. Part and parts are set in one command.
 func TestModuleOfSites(t *testing.T) {
-	python, my, north, south := stage.Python(t, "numpy"), written(t, "my.py", schemaModel), hospitals(t, 900), hospitals(t, 500)
+	python, my := stage.Python(t, "numpy"), written(t, "my.py", schemaModel)
+	north := written(t, "site0-north.csv", read(t, hospitals(t, 900)))
+	south := written(t, "süd.csv", read(t, hospitals(t, 500)))
 	drafted, dir, net := filepath.Join(t.TempDir(), "schema.json"), filepath.Join(t.TempDir(), "study"), filepath.Join(
 		t.TempDir(), "net")
 	_, stderr, code := spdl(t, "schema", "draft", north, south, "--label", "outcome", "--out", drafted)
@@ -268,9 +270,10 @@ func TestModuleOfSites(t *testing.T) {
 	stderr, code = of(north, south)
 	require.Zero(t, code, stderr)
 	for i, path := range []string{north, south} {
-		_, a, err := home.Load(filepath.Join(net, fmt.Sprintf("node%d", i)))
+		c, a, err := home.Load(filepath.Join(net, fmt.Sprintf("node%d", i)))
 		require.NoError(t, err)
 		require.Equal(t, []any{path, 0, 1}, []any{a.Worker.Data, a.Worker.Part, a.Worker.Parts})
+		require.Equal(t, []string{"north", "node1"}[i], c.Moniker, "a file's name that may be a moniker")
 	}
 	node := filepath.Join(net, "node1")
 	_, stderr, code = spdl(t, "config", "set", "worker.part", "1", "--home", node)
