@@ -29,7 +29,8 @@ with warnings.catch_warnings(record=True) as said:
                 frame.astype("Int64").iloc[1], {"age": "NA", "grade": "three"}, {"age": "NA", "grade": 3.5}):
         print("%.6f" % model.probabilities(row)[1])
 by_frame = model.probabilities(frame)
-assert by_frame.shape == (2, 2) and all((p == model.probabilities(r)).all() for p, (_, r) in zip(by_frame, frame.iterrows()))
+assert by_frame.shape == (2, 2)
+assert all((p == model.probabilities(row)).all() for p, (_, row) in zip(by_frame, frame.iterrows()))
 assert model.probabilities(frame[:0]).shape == (0, 2)
 print(dict(+model.unknown), [str(w.message) for w in said])
 `

@@ -69,13 +69,14 @@ func TestLearning(t *testing.T) {
 	few := points(0.93, 0.8)
 	few[1].Examples = 30 // a standard error of 0.073
 	text, poor = Learning(true, 10, few)
-	require.Equal(t, "80.0 % of the test rows are right after round 1, 93.0 % after round 0: too close for 30 test rows to "+
-		"say which is better.", text)
+	require.Equal(t, "80.0 % of the test rows are right after round 1, 93.0 % after round 0: too close for 30 test rows "+
+		"to say which is better.", text)
 	require.False(t, poor)
 	few[1].Examples = 300
 	text, _ = Learning(true, 10, few)
 	require.Contains(t, text, "has become worse")
-	ranked[0].Beside.Quality, ranked[1].Beside.Quality = &evaluate.Quality{AUC: 0.8, Brier: 0.24}, &evaluate.Quality{AUC: 0.8}
+	ranked[0].Beside.Quality = &evaluate.Quality{AUC: 0.8, Brier: 0.24}
+	ranked[1].Beside.Quality = &evaluate.Quality{AUC: 0.8}
 	text, _ = Learning(true, 2, ranked)
 	require.Equal(t, "The model ranks rows as at first: AUC 0.800 after round 1. Its Brier score is 0.000, 0.240 after "+
 		"round 0.", text)

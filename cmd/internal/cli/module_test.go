@@ -252,8 +252,8 @@ func TestModuleOfSites(t *testing.T) {
 		t.TempDir(), "net")
 	_, stderr, code := spdl(t, "schema", "draft", north, south, "--label", "outcome", "--out", drafted)
 	require.Zero(t, code, stderr)
-	_, stderr, code = spdl(t, "new", dir, "--module", my+":build", "--python", python, "--data", north, "--schema", drafted,
-		"--validators", "2")
+	_, stderr, code = spdl(t, "new", dir, "--module", my+":build", "--python", python, "--data", north, "--schema",
+		drafted, "--validators", "2")
 	require.Zero(t, code, stderr)
 	manifest, plain := filepath.Join(dir, "net.toml"), read(t, filepath.Join(dir, "net.toml"))
 	of := func(sites ...string) (string, int) {
@@ -305,6 +305,20 @@ func TestGainOfModule(t *testing.T) {
 	stdout, stderr, code := spdl(t, "model", "gain", file, "--data", csv, "--probabilities", rows)
 	require.Zero(t, code, stderr)
 	require.Regexp(t, `(?s)shared +0\.[5-9].*\nalone +0\.[6-9]`, stdout)
+	require.Contains(t, stdout, "name the home by --home")
+	node := filepath.Join(t.TempDir(), "node")
+	_, stderr, code = spdl(t, "init", "--home", node)
+	require.Zero(t, code, stderr)
+	gain := func(more ...string) string {
+		stdout, stderr, code := spdl(t, append([]string{"model", "gain", file, "--probabilities", rows, "--home", node},
+			more...)...)
+		require.Zero(t, code, stderr)
+		return stdout
+	}
+	require.Contains(t, gain("--data", csv), "this home has no worker.data")
+	_, stderr, code = spdl(t, "config", "set", "worker.data", csv, "--home", node)
+	require.Zero(t, code, stderr)
+	require.NotContains(t, gain(), "warning")
 	_, stderr, code = spdl(t, "model", "gain", file, "--data", csv)
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, `--probabilities is "" and the model of kind external`)
