@@ -28,6 +28,10 @@ with warnings.catch_warnings(record=True) as said:
                 frame.iloc[0], {"age": "", "grade": ""}, {"age": None, "grade": float("nan")}, frame.iloc[1],
                 frame.astype("Int64").iloc[1], {"age": "NA", "grade": "three"}, {"age": "NA", "grade": 3.5}):
         print("%.6f" % model.probabilities(row)[1])
+by_frame = model.probabilities(frame)
+assert by_frame.shape == (2, 2)
+assert all((p == model.probabilities(row)).all() for p, (_, row) in zip(by_frame, frame.iterrows()))
+assert model.probabilities(frame[:0]).shape == (0, 2)
 print(dict(+model.unknown), [str(w.message) for w in said])
 `
 
@@ -73,4 +77,21 @@ numpy.savez("own.npz", card=json.dumps({"model": {"kind": "external"}}), w=numpy
 	_, stderr = run(script, "own.npz", rows)
 	require.Equal(t, "own.npz is no linear model of a table: the trainer of a study gives the probabilities of its own "+
 		"(python3 train.py predict)\n", stderr)
+
+	// What spdl reads is read, a reader may end early, and an error is one line.
+	require.NoError(t, os.WriteFile(rows, []byte("age;grade\n50;K\xf6ln\n"), 0o600))
+	answers, stderr = run(script, "model.npz", rows)
+	require.Len(t, answers, 2, stderr)
+	require.Equal(t, "warning: column 'grade': in 1 of 1 rows the text is none of 2, 3, and read as none\n", stderr)
+	_, stderr = run(script, "model.npz", "absent.csv")
+	require.Equal(t, "[Errno 2] No such file or directory: 'absent.csv'\n", stderr)
+	_, stderr = run(script, rows, rows)
+	require.Equal(t, rows+" is no file of spdl model export or spdl model adapt\n", stderr)
+	require.NoError(t, os.WriteFile(rows, []byte("age,grade\n"+strings.Repeat("50,3\n", 9000)), 0o600))
+	_, stderr = run("-c", `import subprocess, sys
+p = subprocess.Popen([sys.executable, *sys.argv[1:]], stdout=subprocess.PIPE)
+p.stdout.readline()
+p.stdout.close()
+sys.exit(p.wait() and "failed")`, script, "model.npz", rows)
+	require.Empty(t, stderr)
 }

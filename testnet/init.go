@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -126,12 +127,19 @@ func (m *Manifest) genesisSeed() []byte {
 	return seed[:]
 }
 
+// siteName matches the name of a site's file up to its ending, if it can be a moniker.
+var siteName = regexp.MustCompile(`^[\w -]{1,60}\.`)
+
 // add makes a node's home and, unless it is a relay, its participant.
 func (n *Net) add(i, rpc, p2p int) error {
 	m := n.Manifest
 	c := home.DefaultConfig()
 	home.UseLoopback(c)
 	c.Moniker = nodeName(i)
+	if i < len(m.Sites) {
+		site := siteName.FindString(strings.TrimPrefix(filepath.Base(m.Sites[i]), fmt.Sprintf("site%d-", i)))
+		c.Moniker = cmp.Or(strings.TrimSuffix(site, "."), c.Moniker)
+	}
 	c.RPC.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", rpc)
 	relay := i >= m.Validators
 	if c.P2P.ListenAddress = ""; relay || m.Relays == 0 {
@@ -152,7 +160,7 @@ func (n *Net) add(i, rpc, p2p int) error {
 	} else {
 		m.worker(&a.Worker, i)
 	}
-	made, err := home.Init(filepath.Join(m.Home, c.Moniker), c, a)
+	made, err := home.Init(filepath.Join(m.Home, nodeName(i)), c, a)
 	if err != nil {
 		return err
 	}

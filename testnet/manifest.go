@@ -65,8 +65,8 @@ type Manifest struct {
 	// preset, the model has the inputs and classes of the data.
 	Data  string `mapstructure:"data"`
 	Label string `mapstructure:"label"`
-	// Sites are CSV files with the rows of Data, one for each validator, which trains on its own. Without
-	// them Data is dealt out.
+	// Sites are files with the rows of Data, one for each validator, which trains on its own. Without them Data is
+	// dealt out. With a trainer each is worker.data of its node, and Data is not needed.
 	Sites []string `mapstructure:"sites"`
 	// Group is the column of the CSV file that names the group of each row, for example the patient.
 	// It makes groups the unit of privacy. The file mnist.GroupsFile of a folder of images does too.
@@ -230,9 +230,10 @@ func (m *Manifest) checkSettings() error {
 		return fmt.Errorf("step_delay is %v, want 0 to %v", m.StepDelay, maxStepDelay)
 	case m.ChainID != "" && home.CheckChainID(m.ChainID) != nil:
 		return home.CheckChainID(m.ChainID)
-	case len(m.Sites) > 0 && (len(m.Sites) != m.participants() || !m.ownData()):
-		return fmt.Errorf("%d sites with %d participants and data %q, want a site for each, and the data of all",
-			len(m.Sites), m.participants(), m.Data)
+	case len(m.Sites) > 0 && len(m.Sites) != m.participants():
+		return fmt.Errorf("%d sites with %d participants, want one each", len(m.Sites), m.participants())
+	case len(m.Sites) > 0 && len(m.Trainer) == 0 && !m.ownData():
+		return fmt.Errorf("sites and data %q: without a trainer data names the file that has the rows of all", m.Data)
 	case m.Preset != "" && m.Params != "":
 		return fmt.Errorf("preset %q and params %q, want one of them", m.Preset, m.Params)
 	case m.Home == "":

@@ -83,7 +83,7 @@ func (m *Manifest) askTrainer(model params.Model) (int, error) {
 	if err := model.ValidateExternal(); err != nil {
 		return 0, err
 	}
-	examples, err := m.startTrainer(model, params.Privacy{})
+	examples, err := m.startTrainer(0, model, params.Privacy{})
 	if err != nil {
 		return 0, fmt.Errorf("how many examples a participant has is not known: give it as --examples, or as examples in "+
 			"the manifest; the trainer did not say it: %w", err)
@@ -91,11 +91,11 @@ func (m *Manifest) askTrainer(model params.Model) (int, error) {
 	return examples, nil
 }
 
-// startTrainer starts and ends the first participant's trainer, and returns the number of its units of
-// privacy. It fails if the trainer does not answer HELLO, as on data that it cannot train on.
-func (m *Manifest) startTrainer(model params.Model, privacy params.Privacy) (int, error) {
+// startTrainer starts and ends participant i's trainer, and returns the number of its units of privacy. It fails
+// if the trainer does not answer HELLO, as on data that it cannot train on.
+func (m *Manifest) startTrainer(i int, model params.Model, privacy params.Privacy) (int, error) {
 	w := home.DefaultAppConfig().Worker
-	m.worker(&w, 0)
+	m.worker(&w, i)
 	folder, err := filepath.Abs(m.Home) // a trainer that could read the homes to come is not started
 	if err != nil {
 		return 0, err
@@ -109,14 +109,13 @@ func (m *Manifest) startTrainer(model params.Model, privacy params.Privacy) (int
 	return t.Len(), nil
 }
 
-// checkTrainer returns an error if the first participant's trainer does not start, for example on data that
-// it cannot train on. A net of such trainers would wait for gradients.
+// checkTrainer returns an error if the first participant's trainer, or that of a site, does not start, for example
+// on data that it cannot train on. A net of such trainers would wait for gradients.
 func (m *Manifest) checkTrainer(p params.Params) error {
-	if len(m.Trainer) == 0 {
-		return nil
-	}
-	if _, err := m.startTrainer(p.Model, p.Privacy); err != nil {
-		return fmt.Errorf("node 0's trainer: %w", err)
+	for i := 0; len(m.Trainer) > 0 && i < max(1, len(m.Sites)); i++ {
+		if _, err := m.startTrainer(i, p.Model, p.Privacy); err != nil {
+			return fmt.Errorf("node %d's trainer: %w", i, err)
+		}
 	}
 	return nil
 }

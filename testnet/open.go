@@ -59,8 +59,8 @@ func (m Manifest) Attackers() map[uint32]string {
 	return out
 }
 
-// CheckTrainer returns an error if the trainer of node 0 does not start on the parameters of the genesis. A
-// later epoch may have others.
+// CheckTrainer returns an error if the trainer of node 0, or that of a site, does not start on the parameters of the
+// genesis. A later epoch may have others.
 func (n *Net) CheckTrainer() error { return n.Manifest.checkTrainer(n.Genesis.Params) }
 
 // warnOfAttackers adds a warning if more nodes attack than the rule withstands.
@@ -76,7 +76,7 @@ func (n *Net) warnOfAttackers() {
 	}
 }
 
-// nodeName returns node i's folder and moniker.
+// nodeName returns node i's folder, and its moniker unless that is the name of its site.
 func nodeName(i int) string { return fmt.Sprintf("node%d", i) }
 
 // Open reads a localnet that Init made, with its homes as they are now, to start or resume it.

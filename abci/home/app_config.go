@@ -252,7 +252,8 @@ func (w WorkerConfig) validate() error {
 	case w.Partition == PartitionDirichlet && !(w.Alpha > 0):
 		return fmt.Errorf("worker.alpha is %g, want above 0", w.Alpha)
 	case w.Parts < 1 || w.Part < 0 || w.Part >= w.Parts:
-		return fmt.Errorf("worker.part is %d of %d parts, want within [0, parts)", w.Part, w.Parts)
+		return fmt.Errorf("worker.part is %d of %d parts, want 0 to parts-1: spdl config set worker.part 0 worker.parts 1 "+
+			"sets both, and a file of one's own has one part", w.Part, w.Parts)
 	case w.TrainerTimeout.Duration <= 0 || w.PollInterval.Duration <= 0:
 		return fmt.Errorf("worker.trainer_timeout is %v and poll_interval %v, want above 0", w.TrainerTimeout, w.PollInterval)
 	case w.StepDelay.Duration < 0:

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spdl/spdl/mnist"
 )
@@ -70,33 +69,48 @@ func stream(path string) (*file, error) {
 		_, _ = in.Discard(len(mark))
 	}
 	f.csv = csv.NewReader(in)
-	f.csv.Comma = separator(in)
 	f.csv.FieldsPerRecord = -1 // readRow checks the number of fields itself
 	f.csv.ReuseRecord = true
-	if err = f.readHeader(); err != nil {
+	if f.csv.Comma, err = separator(in); err != nil {
+		err = fmt.Errorf("%w: %s %w", ErrTable, f.name, err)
+	}
+	if err = cmp.Or(err, f.readHeader()); err != nil {
 		f.close()
 		return nil, err
 	}
 	return f, nil
 }
 
-// separator returns the mark that stands most often in the first line, outside of quotes. A comma wins a tie.
-func separator(in *bufio.Reader) (most rune) {
+// separator returns the mark that stands most often in the first line, outside of quotes. A comma wins a tie. It fails
+// if the second line has another in its place, and for UTF-16.
+func separator(in *bufio.Reader) (most rune, err error) {
 	head, _ := in.Peek(in.Size()) // the file may be shorter
-	head, _, _ = bytes.Cut(head, []byte("\n"))
-	counts, quoted := map[rune]int{}, false
-	for _, c := range string(head) {
-		if quoted = quoted != (c == '"'); !quoted {
-			counts[c]++
-		}
+	first, rest, _ := bytes.Cut(head, []byte("\n"))
+	if bytes.Contains(first, []byte{0}) {
+		return ',', errors.New("must be UTF-8 or ASCII, not UTF-16: iconv -f UTF-16 -t UTF-8 makes it so")
 	}
+	second, _, _ := bytes.Cut(rest, []byte("\n"))
+	most, n := mark(first)
+	if other, m := mark(second); n > 0 && m > 0 && !bytes.ContainsRune(second, most) {
+		return most, fmt.Errorf("has %q between the names of the header and %q in line 2, want one of them everywhere: "+
+			"sed '1s/%c/%c/g' changes the header", most, other, most, other)
+	}
+	return most, nil
+}
+
+// mark returns the most frequent separator of a line, and how often it is there outside of quotes.
+func mark(line []byte) (most rune, n int) {
 	most = ','
-	for _, c := range ";\t|" {
-		if counts[c] > counts[most] {
-			most = c
+	for _, c := range ",;\t|" {
+		k := 0
+		for i, part := range bytes.Split(line, []byte{'"'}) {
+			k += (1 - i%2) * bytes.Count(part, []byte(string(c)))
+		}
+		if k > n {
+			most, n = c, k
 		}
 	}
-	return most
+	return most, n
 }
 
 func (f *file) close() { _ = f.file.Close() } // the file was only read, so an error loses no data
@@ -111,10 +125,7 @@ func (f *file) readHeader() error {
 	}
 	f.header, f.at = slices.Clone(row), make(map[string]int, len(row))
 	for i := range f.header {
-		name := strings.TrimSpace(f.header[i])
-		if name == "" { // of the numbers of rows, or of nothing
-			name = fmt.Sprint("column ", i+1)
-		}
+		name := cmp.Or(strings.TrimSpace(f.header[i]), fmt.Sprint("column ", i+1)) // none for numbers of rows, or for nothing
 		if _, twice := f.at[name]; twice {
 			return fmt.Errorf("%w: %s: column %d of the header is %.64q, want a name, each once", ErrTable, f.name, i+1, name)
 		}
@@ -130,8 +141,8 @@ func (f *file) column(name string) (int, error) {
 		return at, nil
 	}
 	hint := ""
-	if !utf8.ValidString(f.header[0]) || strings.Contains(f.header[0], "\x00") {
-		hint = "; it must be UTF-8 or ASCII, not UTF-16"
+	if len(f.header) == 1 && strings.Contains(f.header[0], " ") {
+		hint = "; spaces separate no values, want commas, semicolons, tabs or |, as tr -s ' ' , makes"
 	}
 	return 0, fmt.Errorf("%w: %s has no column %q, it has %s%s", ErrTable, f.name, name, sample(f.header), hint)
 }
@@ -168,8 +179,7 @@ func (f *file) readRow() (bool, error) {
 	return true, nil
 }
 
-// text returns the text of the current row in the column with the index at, without the spaces
-// around the text. It fails if the text is empty.
+// text returns the current row's text in the column with the index at, less spaces around it. It fails if none is left.
 func (f *file) text(at int) (string, error) {
 	text := strings.TrimSpace(f.row[at])
 	if text == "" {
@@ -187,18 +197,14 @@ func isMissing(text string) bool {
 	return false
 }
 
-// number parses the field of the current row in the column with index at. It fails if the field's text
-// is not a finite number.
+// number parses the text of the current row in the column with index at. It fails unless that is a finite number.
 func (f *file) number(at int) (float64, error) {
 	text, err := f.text(at)
-	if err != nil {
-		return 0, err
-	}
 	x, ok := f.parse(text)
-	if !ok {
-		return 0, f.errorf(at, "no finite number")
+	if err == nil && !ok {
+		err = f.errorf(at, "no finite number")
 	}
-	return x, nil
+	return x, err
 }
 
 // parse returns the finite number that a text is in decimal digits: Go's hexadecimal numbers are no number

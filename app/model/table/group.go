@@ -2,15 +2,13 @@ package table
 
 import "strings"
 
-// groupNumbers numbers the groups of a file from 0, in the order of their first rows. A nil pointer
-// stands for a file without groups.
+// groupNumbers numbers the groups of a file from 0, in the order of their first rows. nil is of a file without groups.
 type groupNumbers struct {
 	column  int               // the index of the column with the groups' names
 	numbers map[string]uint32 // the number of each group, by its name
 }
 
-// groupNumbers returns groupNumbers without entries, for the groups in the named column. If the
-// name is empty, it returns nil.
+// groupNumbers returns groupNumbers without entries for the named column, nil if the name is empty.
 func (f *file) groupNumbers(column string) (*groupNumbers, error) {
 	if column == "" {
 		return nil, nil
@@ -38,8 +36,7 @@ func (n *groupNumbers) numberOf(f *file) uint32 {
 	return number
 }
 
-// units returns the number of groups in the rows read so far. For a file without groups it returns
-// the number of these rows.
+// units returns the number of groups in the rows read so far, and of these rows in a file without groups.
 func (n *groupNumbers) units(f *file) int {
 	if n == nil {
 		return f.rows

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// maxTexts bounds the number of different texts of a column that a profile holds, so that it takes the
-// same memory for every file.
+// maxTexts bounds the different texts of a column that a profile holds, so that each file takes the same memory.
 const maxTexts = 64
 
 // profile is what one pass over a file finds in a column.

@@ -117,14 +117,12 @@ func check(t params.Table, f *file) error {
 				c.High, math.MaxFloat64))
 		}
 	}
-	if err := f.fault(); err != nil {
-		return err
-	}
-	if len(t.Classes) < 2 {
-		return fmt.Errorf("%w: %s has the labels %q in column %q, want at least two different ones", ErrTable, f.name,
+	err := f.fault()
+	if err == nil && len(t.Classes) < 2 {
+		err = fmt.Errorf("%w: %s has the labels %q in column %q, want at least two different ones", ErrTable, f.name,
 			t.Classes, t.Label)
 	}
-	return nil
+	return err
 }
 
 // Units reads a whole file by a table's description, and returns the number of groups, or the
@@ -159,8 +157,7 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 	}
 	if len(sides[0]) == 0 || len(sides[1]) == 0 {
 		return mnist.Data{}, fmt.Errorf("%w: of the %d rows of %s, %d are for testing: want more rows, of which about one "+
-			"in %d is, by a hash of the row",
-			ErrTable, set.Len(), f.name, len(sides[1]), parts)
+			"in %d is, by a hash of the row", ErrTable, set.Len(), f.name, len(sides[1]), parts)
 	}
 	return mnist.Data{Train: set.Subset(sides[0]), Test: set.Subset(sides[1])}, nil
 }
@@ -186,8 +183,7 @@ func (f *file) side(n *groupNumbers) int {
 	return 0
 }
 
-// Examples returns the approximate number of units in the training set of a table with the given
-// number of units. A unit is a row, or a group if the table has groups.
+// Examples returns the approximate number of units, rows or groups, in the training set of a table with that many.
 func Examples(units int) int { return units - units/parts }
 
 // read reads all rows as images that are one pixel high, with a pixel for each input of the model.

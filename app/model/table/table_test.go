@@ -205,7 +205,12 @@ func TestRefuses(t *testing.T) {
 			"patients.csv column 1 of the header has 129 bytes, at most 128"},
 		{"class", "age,diagnosis,dose\n1,\xe4,2\n",
 			`patients.csv line 2, column "diagnosis": the label is not 1 to 128 bytes of printable ASCII`},
-		{"UTF-16", "a\x00,\x00b\x00\n", "must be UTF-8 or ASCII, not UTF-16"},
+		{"UTF-16", "a\x00,\x00b\x00\n", "patients.csv must be UTF-8 or ASCII, not UTF-16"},
+		{"UTF-16 with its mark", "\xff\xfe\"\x00a\x00\"\x00\n\x00", "not UTF-16: iconv -f UTF-16 -t UTF-8 makes it so"},
+		{"two separators", "age;diagnosis;dose\n1,\"ill\",2\n", `patients.csv has ';' between the names of the header and ` +
+			`',' in line 2, want one of them everywhere: sed '1s/;/,/g' changes the header`},
+		{"two separators, no quotes", "age,diagnosis,dose\n1\till\t2\n", `has ',' between the names of the header and '\t'`},
+		{"spaces", "age diagnosis dose\n1 ill 2\n", `it has ["age diagnosis dose"]; spaces separate no values, want commas`},
 		{"hexadecimal", "age,diagnosis,dose\n0x1p-2,ill,2\n", `patients.csv line 2, column "age": no finite number`},
 		{"underscores", "age,diagnosis,dose\n0x1_0p0,ill,2\n", `patients.csv line 2, column "age": no finite number`},
 		{"thousands", "age,diagnosis,dose\n1_000,ill,2\n", `patients.csv line 2, column "age": no finite number`},

@@ -3,11 +3,12 @@ package chainview
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 )
 
 // A model is hardly better than guessing below the share hardly of the way from guessing to no error. It has become
-// worse if the best accuracy of the training exceeds its own by more than worse.
+// worse if the best accuracy of the training exceeds its own by more than worse, and by more than its doubt.
 const hardly, worse = 0.25, 0.05
 
 // Learning says how good the newest measured model of a training is, and whether it is poor: hardly better than
@@ -37,6 +38,9 @@ func Learning(done bool, classes uint32, points []Point) (text string, poor bool
 		return fmt.Sprintf("The model has hardly learned: %s, and guessing gives %s.", right, say(guess)), true
 	case poor:
 		return fmt.Sprintf("Learning has hardly begun: %s, and guessing gives %s.", right, say(guess)), true
+	case *value(best)-now > worse && *value(best)-now <= doubt(last):
+		return fmt.Sprintf("%s, %s after round %d: too close for %d test rows to say which is better.", right,
+			say(*value(best)), best.Round, last.Examples), false
 	case *value(best)-now > worse:
 		return fmt.Sprintf("The model has become worse: %s, %s after round %d.", right, say(*value(best)), best.Round), true
 	case len(points) == 1:
@@ -49,6 +53,20 @@ func Learning(done bool, classes uint32, points []Point) (text string, poor bool
 			b.Brier, a.Brier, first.Round), false
 	}
 	return fmt.Sprintf("The model is as good as at first: %s.", right), false
+}
+
+// doubt returns two standard errors of the measure by which Learning judges a point: of an accuracy as a share of its
+// test rows, and of an AUC by Hanley and McNeil. It is 0 if the number of rows is unknown.
+func doubt(p Point) float64 {
+	n, q := float64(p.Examples), p.Quality()
+	switch {
+	case n == 0:
+		return 0
+	case q == nil:
+		return 2 * math.Sqrt(*p.Accuracy*(1-*p.Accuracy)/n)
+	}
+	a, positive, negative := q.AUC, n*q.Rate, n*(1-q.Rate)
+	return 2 * math.Sqrt((a*(1-a)+(positive-1)*(a/(2-a)-a*a)+(negative-1)*(2*a*a/(1+a)-a*a))/(positive*negative))
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }

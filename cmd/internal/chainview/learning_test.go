@@ -52,7 +52,31 @@ func TestLearning(t *testing.T) {
 	text, poor := Learning(true, 2, ranked)
 	require.Equal(t, "The model learns: AUC 0.800 after round 1, 0.620 after round 0.", text)
 	require.False(t, poor)
+	for i, auc := range []float64{0.889, 0.794} {
+		ranked[i].Beside.Quality = &evaluate.Quality{AUC: auc, Rate: 0.5}
+	}
+	for rows, says := range map[int]string{ // Hanley and McNeil: standard errors of 0.116 and 0.0398
+		16:  "AUC 0.794 after round 1, 0.889 after round 0: too close for 16 test rows to say which is better.",
+		128: "The model has become worse: AUC 0.794 after round 1, 0.889 after round 0.",
+	} {
+		ranked[1].Examples = rows
+		text, poor := Learning(true, 2, ranked)
+		require.Equal(t, says, text)
+		require.Equal(t, rows == 128, poor)
+	}
+	ranked[1].Examples = 128
+	require.InDelta(t, 2*0.039788, doubt(ranked[1]), 1e-5)
+	few := points(0.93, 0.8)
+	few[1].Examples = 30 // a standard error of 0.073
+	text, poor = Learning(true, 10, few)
+	require.Equal(t, "80.0 % of the test rows are right after round 1, 93.0 % after round 0: too close for 30 test rows "+
+		"to say which is better.", text)
+	require.False(t, poor)
+	few[1].Examples = 300
+	text, _ = Learning(true, 10, few)
+	require.Contains(t, text, "has become worse")
 	ranked[0].Beside.Quality = &evaluate.Quality{AUC: 0.8, Brier: 0.24}
+	ranked[1].Beside.Quality = &evaluate.Quality{AUC: 0.8}
 	text, _ = Learning(true, 2, ranked)
 	require.Equal(t, "The model ranks rows as at first: AUC 0.800 after round 1. Its Brier score is 0.000, 0.240 after "+
 		"round 0.", text)

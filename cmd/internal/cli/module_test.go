@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
@@ -241,6 +242,47 @@ for a in (x, y.astype("u1"), x_test, y_test.astype("u1")):
 	require.Contains(t, stderr, "schema.json\" describes one: name the file with --data")
 }
 
+// TestModuleOfSites: each node of a localnet with a trainer and sites trains on its site's file alone, and there is no
+// net if a site's trainer cannot read its file. Part and parts are set in one command.
+func TestModuleOfSites(t *testing.T) {
+	python, my := stage.Python(t, "numpy"), written(t, "my.py", schemaModel)
+	north := written(t, "site0-north.csv", read(t, hospitals(t, 900)))
+	south := written(t, "süd.csv", read(t, hospitals(t, 500)))
+	drafted, dir, net := filepath.Join(t.TempDir(), "schema.json"), filepath.Join(t.TempDir(), "study"), filepath.Join(
+		t.TempDir(), "net")
+	_, stderr, code := spdl(t, "schema", "draft", north, south, "--label", "outcome", "--out", drafted)
+	require.Zero(t, code, stderr)
+	_, stderr, code = spdl(t, "new", dir, "--module", my+":build", "--python", python, "--data", north, "--schema",
+		drafted, "--validators", "2")
+	require.Zero(t, code, stderr)
+	manifest, plain := filepath.Join(dir, "net.toml"), read(t, filepath.Join(dir, "net.toml"))
+	of := func(sites ...string) (string, int) {
+		line := fmt.Sprintf("sites = %q\n", sites)
+		require.NoError(t, os.WriteFile(manifest, []byte(strings.ReplaceAll(line, `" "`, `", "`)+plain), 0o600))
+		_, stderr, code := spdl(t, "testnet", "init", "--manifest", manifest, "--home", net)
+		return stderr, code
+	}
+	stderr, code = of(north, written(t, "south.csv", strings.Replace(read(t, south), "outcome", "result", 1)))
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "node 1's trainer")
+	require.Contains(t, stderr, "has no column outcome")
+	require.NoDirExists(t, net)
+	stderr, code = of(north, south)
+	require.Zero(t, code, stderr)
+	for i, path := range []string{north, south} {
+		c, a, err := home.Load(filepath.Join(net, fmt.Sprintf("node%d", i)))
+		require.NoError(t, err)
+		require.Equal(t, []any{path, 0, 1}, []any{a.Worker.Data, a.Worker.Part, a.Worker.Parts})
+		require.Equal(t, []string{"north", "node1"}[i], c.Moniker, "a file's name that may be a moniker")
+	}
+	node := filepath.Join(net, "node1")
+	_, stderr, code = spdl(t, "config", "set", "worker.part", "1", "--home", node)
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "config set worker.part 0 worker.parts 1 sets both")
+	_, stderr, code = spdl(t, "config", "set", "worker.part", "1", "worker.parts", "2", "--home", node)
+	require.Zero(t, code, stderr)
+}
+
 // TestGainOfModule: predict of a study gives a member's rows the probabilities of the exported model, and gain measures
 // them; a built-in model has no such file, and nothing adapts a module.
 func TestGainOfModule(t *testing.T) {
@@ -263,6 +305,20 @@ func TestGainOfModule(t *testing.T) {
 	stdout, stderr, code := spdl(t, "model", "gain", file, "--data", csv, "--probabilities", rows)
 	require.Zero(t, code, stderr)
 	require.Regexp(t, `(?s)shared +0\.[5-9].*\nalone +0\.[6-9]`, stdout)
+	require.Contains(t, stdout, "name the home by --home")
+	node := filepath.Join(t.TempDir(), "node")
+	_, stderr, code = spdl(t, "init", "--home", node)
+	require.Zero(t, code, stderr)
+	gain := func(more ...string) string {
+		stdout, stderr, code := spdl(t, append([]string{"model", "gain", file, "--probabilities", rows, "--home", node},
+			more...)...)
+		require.Zero(t, code, stderr)
+		return stdout
+	}
+	require.Contains(t, gain("--data", csv), "this home has no worker.data")
+	_, stderr, code = spdl(t, "config", "set", "worker.data", csv, "--home", node)
+	require.Zero(t, code, stderr)
+	require.NotContains(t, gain(), "warning")
 	_, stderr, code = spdl(t, "model", "gain", file, "--data", csv)
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, `--probabilities is "" and the model of kind external`)

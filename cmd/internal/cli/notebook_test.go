@@ -88,7 +88,8 @@ func TestNotebook(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(docs, "MODELS.md"))
 	require.NoError(t, err)
 	blocks := loading.FindAllStringSubmatch(string(text), -1)
-	require.Len(t, blocks, 2, "one for each format")
+	require.Len(t, blocks, 3, "by spdl_trainer, and one for each format")
+	t.Setenv("PYTHONPATH", filepath.Join(dir, "study"))
 	if exec.Command(python, "-c", "import safetensors.torch").Run() != nil {
 		require.NoError(t, os.Mkdir(filepath.Join(dir, "safetensors"), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "safetensors", "__init__.py"), nil, 0o600))

@@ -268,6 +268,7 @@ func TestRehearse(t *testing.T) {
 	require.Contains(t, []string{adapt.Better, adapt.Same, adapt.Worse}, g.Gain)
 	require.Contains(t, g.Warning, "rows of this file may have trained the model")
 	node := filepath.Join(home, "net", "node0")
+	require.Contains(t, read(t, filepath.Join(node, "config", "config.toml")), "moniker = \"east\"\n")
 	stdout, stderr, code = spdl(t, "model", "gain", made, "--home", node)
 	require.Zero(t, code, stderr)
 	require.NotContains(t, stdout, "warning")

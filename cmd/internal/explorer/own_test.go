@@ -89,7 +89,9 @@ func TestGainIsTheMembersAlone(t *testing.T) {
 	}
 	near := func(r *http.Request) { r.RemoteAddr, r.Host = "10.0.0.7:5000", "10.0.0.1:26680" }
 	require.Equal(t, http.StatusOK, ask(s, near).Code)
-	require.Equal(t, http.StatusNotFound, ask(tabled(t, table, Options{}), near).Code, "no rows of its own")
+	without := ask(tabled(t, table, Options{}), near)
+	require.Equal(t, http.StatusNotFound, without.Code, "no rows of its own")
+	require.Contains(t, without.Body.String(), "spdl explorer --gain --home HOME, or explorer.gain of app.toml")
 	require.NotContains(t, get(s, "/v1/openapi.json").Body.String(), "/gain")
 }
 

@@ -199,12 +199,22 @@ func (g Report) Text(w io.Writer) {
 }
 
 // Warning says that test rows of a file trained a model, or may have. own is the file on which the owner's home trains,
-// "" where it is not known. It is "" if all are test rows of own. Rows are compared by what the model reads of them:
-// a column more in a file moves its rows to other sides.
-func Warning(path, own string, m params.Model) (string, error) {
-	if own == "" {
-		return "rows of this file may have trained the model, and the measures may be too good: name the home by --home, " +
-			"which knows its training rows, and measure on its file as it is", nil
+// "" where it is not known, as of a named home without worker.data. It is "" if all are test rows of own. Rows are
+// compared by what the model reads of them: a column more in a file moves its rows to other sides.
+func Warning(path, own string, named bool, m params.Model) (string, error) {
+	const doubt = "rows of this file may have trained the model, and the measures may be too good: "
+	switch {
+	case own == "" && named:
+		return doubt + "this home has no worker.data, so what it trained on is not known; spdl config set worker.data FILE " +
+			"names it", nil
+	case own == "":
+		return doubt + "name the home by --home, which knows its training rows, and measure on its file as it is", nil
+	}
+	var err error
+	if m.Kind == params.ModelExternal {
+		if m, err = tableOf(m); err != nil {
+			return "", err
+		}
 	}
 	mine, err := home.LoadData(own, m)
 	file, failed := home.LoadData(path, m)

@@ -150,12 +150,17 @@ func TestWarning(t *testing.T) {
 		PixelMean: params.TableMean, PixelScale: params.TableScale, Table: &params.Table{Label: "y",
 			Classes: []string{"0", "1"}, Columns: []params.Column{{Name: "x", High: 255}}}}
 	for _, path := range []string{own, more} {
-		text, err := gain.Warning(path, "", m)
+		text, err := gain.Warning(path, "", false, m)
 		require.NoError(t, err)
 		require.Contains(t, text, "rows of this file may have trained the model")
+		require.Contains(t, text, "--home")
+		text, err = gain.Warning(path, "", true, m)
+		require.NoError(t, err)
+		require.Contains(t, text, "this home has no worker.data")
+		require.NotContains(t, text, "--home")
 	}
 	for _, path := range []string{own, turned} {
-		text, err := gain.Warning(path, own, m)
+		text, err := gain.Warning(path, own, true, m)
 		require.NoError(t, err)
 		require.Empty(t, text)
 	}
@@ -168,16 +173,21 @@ func TestWarning(t *testing.T) {
 		trained += bytes.Count(mine.Train.Images, []byte{image})
 	}
 	require.Greater(t, trained, 10)
-	text, err := gain.Warning(more, own, m)
+	text, err := gain.Warning(more, own, true, m)
 	require.NoError(t, err)
 	require.Contains(t, text, fmt.Sprintf("%d of %d test rows trained this model, as training rows of %s; 0 it does not "+
 		"have", trained, file.Test.Len(), own))
+	config, err := json.Marshal(map[string]any{"table": m.Table})
+	require.NoError(t, err)
+	ofModule, err := gain.Warning(more, own, true, params.Model{Kind: params.ModelExternal, Config: string(config)})
+	require.NoError(t, err)
+	require.Equal(t, text, ofModule, "its table is that of the configuration")
 	theirs, err := home.LoadData(others, m)
 	require.NoError(t, err)
-	text, err = gain.Warning(others, own, m)
+	text, err = gain.Warning(others, own, true, m)
 	require.NoError(t, err)
 	require.Contains(t, text, fmt.Sprintf("0 of %[1]d test rows trained this model, as training rows of %[2]s; %[1]d it "+
 		"does not", theirs.Test.Len(), own))
-	_, err = gain.Warning(own, filepath.Join(dir, "absent.csv"), m)
+	_, err = gain.Warning(own, filepath.Join(dir, "absent.csv"), true, m)
 	require.ErrorContains(t, err, "absent.csv")
 }

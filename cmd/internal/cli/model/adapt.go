@@ -118,7 +118,7 @@ func measureGain(r *command.Run, path, data string, threshold float64, probabili
 	}
 	if g, err = gain.Of(data, m, f.Parameters, threshold, probabilities); err == nil {
 		fits := g.Warning
-		g.Warning, err = gain.Warning(data, own, m)
+		g.Warning, err = gain.Warning(data, own, r.Named, m)
 		g.Warning = strings.Trim(fits+"; "+g.Warning, "; ")
 	}
 	return f, g, err

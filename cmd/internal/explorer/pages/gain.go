@@ -26,10 +26,11 @@ type gainPage struct {
 	Export        string
 }
 
-// theGain shows a member what it gains. For everybody else there is no such page.
+// theGain shows a member what it gains. For everybody else there is no such page, and the error says for whom it is.
 func theGain(r *Request) Content {
 	if r.Gained == nil {
-		r.Fail(fmt.Errorf("%w: page %q", chainview.ErrNotFound, r.URL.Path))
+		r.Fail(fmt.Errorf("%w: page %q is a member's own, at a loopback or private address, for a table of two classes: "+
+			"spdl explorer --gain --home HOME, or explorer.gain of app.toml", chainview.ErrNotFound, r.URL.Path))
 		return Content{}
 	}
 	b := gainPage{Gained: r.Gained(r)}

@@ -81,6 +81,20 @@ def _cached(column: Dict[str, Any], comma: bool) -> Any:
     return functools.lru_cache(1 << 16)(lambda text: inputs(text, column, comma))
 
 
+def one(described: Dict[str, Any], centred: bool) -> Data:
+    """A row of a table's lower bounds and first categories, to train and to test on: as many inputs as the rows of
+    table have."""
+    read = [inputs(c["values"][0] if c.get("values") else c["low"], c, False) for c in described["columns"]]
+    values, middle = (sum((r[i] for r in read), []) for i in (0, 1))
+    x, y = _centred([values], middle) if centred else np.array([values], np.float32), np.zeros(1, np.int64)
+    return (x, y, x, y, np.array([""])) if described.get("group") else (x, y, x, y)
+
+
+def _centred(values: List[List[float]], typical: List[float]) -> Array:
+    x = (np.array(values, np.float32).astype(float) - typical).astype(np.float32)
+    return np.concatenate([x, np.full((len(x), 1), 0.6, np.float32)], 1)
+
+
 def table(path: str, described: Dict[str, Any], centred: bool = False) -> Data:
     """The rows of a CSV file by a description as genesis has it for the built-in models (docs/MODELS.md, "A schema"):
     label, classes, columns, and perhaps group, the column of groups. Inputs are float32 within [-1, 1], labels the
@@ -93,7 +107,7 @@ def table(path: str, described: Dict[str, Any], centred: bool = False) -> Data:
     groups: List[str] = []
     tested: List[bool] = []
     unknown = np.zeros(len(columns), int)
-    with open(path, newline="", encoding="utf-8-sig") as f:
+    with open(path, newline="", encoding="utf-8-sig", errors="surrogateescape") as f:  # Latin-1 is read, too
         separator = _separator(f.readline())
         f.seek(0)
         rows = csv.reader(f, delimiter=separator)
@@ -126,9 +140,7 @@ def table(path: str, described: Dict[str, Any], centred: bool = False) -> Data:
         if 2 * n > len(values):
             print("warning: column %r: %d of %d texts are none of %s, and read as none"
                   % (c["name"], n, len(values), ", ".join(c["values"])), file=sys.stderr, flush=True)
-    x, y, test = np.array(values, dtype=np.float32), np.array(labels, dtype=np.int64), np.array(tested, dtype=bool)
-    if centred and len(x):
-        x = (x.astype(float) - middle).astype(np.float32)
-        x = np.concatenate([x, np.full((len(x), 1), 0.6, np.float32)], 1)
+    y, test = np.array(labels, dtype=np.int64), np.array(tested, dtype=bool)
+    x = _centred(values, middle) if centred and len(y) else np.array(values, dtype=np.float32)
     both = x[~test], y[~test], x[test], y[test]
     return both if group is None else both + (np.array(groups)[~test],)

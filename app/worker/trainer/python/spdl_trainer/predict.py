@@ -7,7 +7,7 @@ spdl model adapt, npz or safetensors; verify it first (spdl verify model). In a 
 
     import predict
     model = predict.Model("model.npz")
-    model.probabilities({"age": 71, "sex": "F"})  # or a row of a DataFrame; None and NaN are missing
+    model.probabilities({"age": 71, "sex": "F"})  # or a DataFrame, or a row of one; None and NaN are missing
     model.unknown  # how many texts of each column were no category of it
 
 Values are read as docs/MODELS.md says ("A schema").
@@ -16,6 +16,7 @@ import collections
 import csv
 import json
 import math
+import os
 import re
 import sys
 import warnings
@@ -95,7 +96,11 @@ class Model:
 
     def probabilities(self, row, comma=True):
         """The probability of each class, in the order of the schema. row has a value for each column by its name;
-        with comma a comma in a number is a decimal point. The first text of a column that is no category warns."""
+        with comma a comma in a number is a decimal point. The first text of a column that is no category warns. Of a
+        DataFrame it is an array with a row for each row."""
+        if hasattr(row, "columns") and hasattr(row, "to_dict"):
+            return np.array([self.probabilities(one, comma) for one in row.to_dict("records")]).reshape(
+                -1, len(self.table["classes"]))
         absent = [c["name"] for c in self.table["columns"] if c["name"] not in row]
         if absent:
             raise ValueError("no column %s" % ", ".join(absent))
@@ -117,14 +122,27 @@ class Model:
 def main(path, file):
     try:
         model = Model(path)
-    except ValueError as e:
+    except (KeyError, UnicodeDecodeError, json.JSONDecodeError):
+        sys.exit("%s is no file of spdl model export or spdl model adapt" % path)
+    except (OSError, ValueError) as e:
         sys.exit(str(e))
-    with open(file, newline="", encoding="utf-8-sig") as text:
+    try:
+        rows_of(model, file)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has enough, as head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except (OSError, ValueError, csv.Error) as e:
+        sys.exit(str(e))
+
+
+def rows_of(model, file):
+    """Writes the probabilities of the rows of a file. A byte that is not UTF-8 is part of a text that is no category."""
+    with open(file, newline="", encoding="utf-8-sig", errors="surrogateescape") as text:
         first = text.readline()
         separator = max(",;\t|", key="".join(first.split('"')[::2]).count)
         text.seek(0)
         rows = csv.DictReader(text, delimiter=separator)
-        rows.fieldnames = [name.strip() for name in rows.fieldnames]
+        rows.fieldnames = [name.strip() for name in rows.fieldnames or []]
         out = csv.writer(sys.stdout)
         out.writerow(model.table["classes"])
         warnings.simplefilter("ignore")  # the counts follow
@@ -133,9 +151,10 @@ def main(path, file):
             try:
                 if None in row or None in row.values():
                     raise ValueError("another number of values than the header has, %d" % len(rows.fieldnames))
-                out.writerow(["%.6f" % p for p in model.probabilities(row, separator != ",")])
+                said = model.probabilities(row, separator != ",")
             except ValueError as e:
-                sys.exit("%s line %d: %s" % (file, rows.line_num, e))
+                raise ValueError("%s line %d: %s" % (file, rows.line_num, e)) from None
+            out.writerow(["%.6f" % p for p in said])
     for column in model.table["columns"]:
         if count := model.unknown[column["name"]]:
             print("warning: column %r: in %d of %d rows the text is none of %s, and read as none" % (

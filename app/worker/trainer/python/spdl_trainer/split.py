@@ -16,12 +16,13 @@ def for_testing(row: Any) -> bool:
 def text_for_testing(texts: Dict[str, str]) -> bool:
     """The same for a row of a table of the chain, by the texts of all its columns, as the built-in
     models split it: no epoch's bounds or classes have a part in it."""
-    return _fifth(b"spdl/table/v2" + "".join("%s\0%s\0" % column for column in sorted(texts.items())).encode())
+    said = "".join("%s\0%s\0" % column for column in sorted(texts.items()))
+    return _fifth(b"spdl/table/v2" + said.encode("utf-8", "surrogateescape"))
 
 
 def group_for_testing(name: str) -> bool:
     """The same for all rows of a group, by a hash of its name, as the built-in models split it."""
-    return _fifth(b"spdl/group/v1" + name.encode())
+    return _fifth(b"spdl/group/v1" + name.encode("utf-8", "surrogateescape"))
 
 
 def _fifth(content: bytes) -> bool:

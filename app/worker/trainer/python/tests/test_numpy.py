@@ -48,6 +48,17 @@ class TestNumPy(unittest.TestCase):
                         map(np.sort, np.concatenate([commas[0], commas[2]]).T)):
             self.assertTrue((x == y).all())  # the sides may differ: they are of the texts
 
+    def test_sides_are_of_the_bytes_of_latin_1(self):
+        rows = [b"%d;k\xf6ln;no\n" % i for i in range(60)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "t.csv")
+            with open(path, "wb") as f:
+                f.write(b"a;k;ill\n" + b"".join(rows))
+            got = data.table(path, dict(TABLE, columns=[{"name": "a", "low": 0, "high": 255}]))
+        said = [b"spdl/table/v2a\0%d\0ill\0no\0k\0k\xf6ln\0" % i for i in range(60)]
+        want = [i for i, s in enumerate(said) if int.from_bytes(hashlib.sha256(s).digest()[:8], "big") % 5 == 0]
+        self.assertEqual([round(127.5 * x + 127.5) for x in got[2][:, 0]], want)
+
     def test_sides_are_of_the_file(self):
         rows = ["%d,%d.5,%s" % (i, i * i % 97, "yes" if i % 2 else "no") for i in range(100)]
         said = [b"spdl/table/v2" + b"".join(b"%s\0%s\0" % c for c in zip((b"a", b"b", b"ill"), r.encode().split(b",")))
@@ -100,7 +111,7 @@ class TestNumPy(unittest.TestCase):
             with self.assertRaisesRegex(Unsuitable, "has no probabilities"):
                 predict(lambda h: object(), model, path, out)
             np.savez(model, card=json.dumps({"model": {"kind": "softmax"}}))
-            with self.assertRaisesRegex(Unsuitable, "is a model of kind softmax: predict is for external ones"):
+            with self.assertRaisesRegex(Unsuitable, "is a model of kind softmax and of no study"):
                 predict(make, model, path, out)
         lines = [line.split(",") for line in out.getvalue().splitlines()]
         self.assertEqual((lines[0], len(lines)), (["side", "label", "no", "yes"], 101))
@@ -109,6 +120,20 @@ class TestNumPy(unittest.TestCase):
             self.assertEqual(line[1], TABLE["classes"][y])
             self.assertAlmostEqual(float(line[3]), 1 / (1 + np.exp(x[0] - x[1] - 0.5)), places=6)
         self.assertEqual([line[0] for line in lines[1:]], ["train"] * len(study.x) + ["test"] * len(study.x_test))
+
+    def test_a_row_of_a_schema_has_its_inputs(self):
+        described = {"label": "ill", "classes": ["no", "yes"], "group": "who", "columns": [
+            {"name": "a", "low": -1, "high": 1, "missing": {"fill": 0, "indicator": True, "share": 0.1}},
+            {"name": "k", "values": ["p", "q"], "others": True}]}
+        for centred in (True, False):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "t.csv")
+                with open(path, "w") as f:
+                    f.write("who,a,k,ill\n" + "".join("%d,-1,p,no\n" % i for i in range(40)))
+                rows, row = data.table(path, described, centred), data.one(described, centred)
+            self.assertEqual(len(rows), len(row))
+            np.testing.assert_array_equal(rows[0][:1], row[0])
+            self.assertEqual((row[0].dtype, row[1].tolist()), (np.float32, [0]))
 
     def test_linear_gradients_are_those_of_the_loss(self):
         random = np.random.default_rng(3)

@@ -1,5 +1,9 @@
 """PyTorch modules."""
 import array
+import json
+import os
+import sys
+import tempfile
 import unittest
 
 from tests import has, hello
@@ -8,7 +12,7 @@ if has("torch"):
     import torch
     from torch import nn
 
-    from spdl_trainer import Unsuitable
+    from spdl_trainer import Unsuitable, rebuild, weights
     from spdl_trainer.examine import examine, initial
     from spdl_trainer.pytorch import ModuleStudy
 
@@ -26,6 +30,13 @@ if has("torch"):
     def network():
         return nn.Sequential(nn.Linear(4, 5), nn.GroupNorm(1, 5, affine=False), nn.Tanh(), nn.Linear(5, 3))
 
+    def own(hello, data):
+        """For a table: a frozen scale, a buffer, and a layer whose inputs are those of the data."""
+        module = nn.Sequential(nn.Linear(data[0].shape[1], data[0].shape[1], bias=False), nn.BatchNorm1d(
+            data[0].shape[1], affine=False).eval(), nn.Linear(data[0].shape[1], 2))
+        module[0].requires_grad_(False)
+        return module
+
     def study(module, **other):
         torch.manual_seed(4)
         data = torch.randn(20, 4), torch.arange(20) % 3, torch.randn(6, 4), torch.arange(6) % 3
@@ -38,6 +49,42 @@ if has("torch"):
 
 @unittest.skipUnless(has("torch"), "no PyTorch: on Debian, apt-get install python3-torch")
 class TestPyTorch(unittest.TestCase):
+    def test_an_export_is_the_module_again(self):
+        table = {"label": "y", "classes": ["no", "yes"], "columns": [{"name": n, "low": 0, "high": 1} for n in "ab"]}
+        constant = {"0.weight": torch.randn(3, 3).numpy(), "1.running_mean": torch.randn(3).numpy(),
+                    "1.running_var": torch.rand(3).numpy(), "1.num_batches_tracked": torch.tensor(0).numpy()}
+        with tempfile.TemporaryDirectory() as folder:
+            config = {"table": table, "centred": True, "weights": weights.write(folder, constant)}
+            model, path = os.path.join(folder, "m.safetensors"), os.path.join(folder, "rows.csv")
+            w, b = torch.randn(2, 3), torch.randn(2)
+
+            def export(w, **other):
+                tensors = [{"name": "2.weight", "shape": list(w.shape)}, {"name": "2.bias", "shape": [2]}]
+                card = json.dumps({"model": {"kind": "external", "config": json.dumps(config), "tensors": tensors,
+                                             **other}})
+                encoded = weights.encode({"2.weight": w.double().numpy(), "2.bias": b.double().numpy()})
+                size = int.from_bytes(encoded[:8], "little")
+                header = json.dumps({**json.loads(encoded[8:8 + size]), "__metadata__": {"card": card}}).encode()
+                with open(model, "wb") as f:
+                    f.write(len(header).to_bytes(8, "little") + header + encoded[8 + size:])
+            export(w)
+            with open(path, "w") as f:
+                f.write("a,b,y\n" + "".join("%g,%g,no\n" % (i / 40, i / 50) for i in range(40)))
+            here, sys.modules[__name__].__file__ = __file__, os.path.join(folder, "my.py")
+            try:
+                for data in ("", path):
+                    state = rebuild(own, model, data).state_dict()
+                    for name, a in {**constant, "2.weight": w, "2.bias": b}.items():
+                        self.assertTrue(torch.equal(state[name], torch.as_tensor(a)), name)
+                export(torch.randn(2, 4))
+                with self.assertRaisesRegex(Unsuitable, r"is not of this module: tensor 2.weight has shape \[2, 3\]"):
+                    rebuild(own, model)
+                export(w, kind="logistic")
+                with self.assertRaisesRegex(Unsuitable, "of kind logistic and of no study"):
+                    rebuild(own, model)
+            finally:
+                sys.modules[__name__].__file__ = here
+
     def test_rows_are_the_gradients_of_each_example(self):
         module = network()
         s = study(module)
