@@ -13,7 +13,8 @@ import (
 // TestVoters: a vote counts only in the last rounds, whatever it is for.
 func TestVoters(t *testing.T) {
 	var v Votes
-	got, err := v.voters(json.RawMessage(`{"height/round/step":"78/3/1","start_time":"2026-01-02T03:04:05Z","height_vote_set":[
+	got, err := v.voters(json.RawMessage(`{"height/round/step":"78/3/1","start_time":"2026-01-02T03:04:05Z",
+		"height_vote_set":[
 		{"round":0,"prevotes":["nil-Vote","Vote{1:AB}","nil-Vote"],"precommits":["nil-Vote","nil-Vote","nil-Vote"]},
 		{"round":1,"prevotes":["Vote{0:CD}","nil-Vote","nil-Vote"],"precommits":["nil-Vote","nil-Vote","nil-Vote"]},
 		{"round":2,"prevotes":["Vote{0:CD}","nil-Vote","nil-Vote"],"precommits":["nil-Vote","nil-Vote","Vote{2:EF}"]},
