@@ -176,12 +176,10 @@ func kernel(_ context.Context, h *Home) Finding {
 // lockedBy returns the id of the process that has locked a file, "" if Linux does not say, as in another namespace.
 func lockedBy(file string) string {
 	var at syscall.Stat_t
-	locks, err := os.ReadFile("/proc/locks") // 1: FLOCK ADVISORY WRITE PID MAJOR:MINOR:INODE ...
-	if err != nil || syscall.Stat(file, &at) != nil {
-		return ""
-	}
+	locks, _ := os.ReadFile("/proc/locks") // 1: FLOCK ADVISORY WRITE PID MAJOR:MINOR:INODE ...
 	for line := range strings.Lines(string(locks)) {
-		if f := strings.Fields(line); len(f) > 5 && strings.HasSuffix(f[5], fmt.Sprintf(":%d", at.Ino)) {
+		if f := strings.Fields(line); syscall.Stat(file, &at) == nil && len(f) > 5 &&
+			strings.HasSuffix(f[5], fmt.Sprintf(":%d", at.Ino)) {
 			return f[4]
 		}
 	}

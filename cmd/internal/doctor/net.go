@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -46,19 +47,16 @@ func Net(ctx context.Context, homes []Examined) Finding {
 	}
 	f := ok("%d homes: %d run", len(homes), len(homes)-len(stopped)-len(hang))
 	if len(hang) > 0 {
-		f.Found += fmt.Sprintf(", %d hang (%s)", len(hang), strings.Join(hang, ", "))
+		f = fail("end those that hang, and start them; the check databases names the process", "%s, %d hang (%s)", f.Found,
+			len(hang), strings.Join(hang, ", "))
 	}
 	f.Found += fmt.Sprintf(", %d stopped", len(stopped))
 	if len(stopped) > 0 {
 		f.Found += " (" + strings.Join(stopped, ", ") + ")"
 	}
-	remedy := "start those that are stopped; the check last block says who does not vote"
-	if len(hang) > 0 {
-		remedy = "end those that hang, and start them; the check databases names the process"
-		f = fail(remedy, "%s", f.Found)
-	}
 	if stands {
-		f = fail(remedy, "%s: no block comes", f.Found)
+		f = fail(cmp.Or(f.Remedy, "start those that are stopped; the check last block says who does not vote"),
+			"%s: no block comes", f.Found)
 	}
 	if len(twice) > 0 {
 		f = fail("run one of the two, and none on another host: two processes with one key sign twice", "%s; the same "+

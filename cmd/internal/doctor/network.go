@@ -344,9 +344,6 @@ func lastBlock(ctx context.Context, h *Home) Finding {
 	participants, _ := h.participants(ctx) // without them validators have no names
 	votes, err := client.ReadVotes(ctx, h.Client.RPC(), participants)
 	waits := time.Since(votes.Since)
-	if at.LatestBlockHeight == 0 {
-		age = waits
-	}
 	switch {
 	case err != nil:
 		return warn(remedy, "%s; the votes cannot be read: %v", found, err)
@@ -354,7 +351,7 @@ func lastBlock(ctx context.Context, h *Home) Finding {
 		return ok("%s; %s", found, votes.Standstill())
 	case votes.Lost() && waits > client.Overdue: // not of a chain that starts again
 		return fail(remedy, "%s; %s", found, votes.Standstill())
-	case votes.Lost() && waits > 3*h.Config.Consensus.TimeoutPropose, age > client.Overdue:
+	case votes.Lost() && waits > 3*h.Config.Consensus.TimeoutPropose, age > client.Overdue && at.LatestBlockHeight > 0:
 		return warn(remedy, "%s; %s", found, votes.Standstill())
 	}
 	return ok("%s; %s", found, votes)

@@ -82,23 +82,15 @@ p2p.allowed_peers and p2p.members_only again within seconds, and takes other key
 			for _, s := range set {
 				fmt.Fprintf(w, "%s = %v in %s%s\n", s.Key, s, s.File, was[s.Key])
 			}
-			for _, l := range takes(set) {
-				fmt.Fprintln(w, l)
+			for _, s := range set {
+				when := "takes " + s.Key + " at its next start"
+				if s.Key == "p2p.allowed_peers" || s.Key == "p2p.members_only" { // package admission
+					when = "reads " + s.Key + " again within seconds"
+				}
+				fmt.Fprintln(w, "a node that runs "+when)
 			}
 		})
 	})
-}
-
-// takes says when a node that runs takes new values: package admission reads two keys again.
-func takes(set []home.Setting) (lines []string) {
-	for _, s := range set {
-		line := "a node that runs takes " + s.Key + " at its next start"
-		if s.Key == "p2p.allowed_peers" || s.Key == "p2p.members_only" {
-			line = "a node that runs reads " + s.Key + " again within seconds"
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // asUsage turns an error about a key or a value into a UsageError.

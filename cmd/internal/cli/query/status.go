@@ -77,10 +77,9 @@ func queryStatus() *cobra.Command {
 			}
 			if node, err := c.RPC().Status(ctx); err == nil {
 				s.CatchingUp = node.SyncInfo.CatchingUp
+				s.hint = view.Hint(string(node.NodeInfo.ID()))
 				if node.SyncInfo.LatestBlockHeight > 0 {
-					s.LastBlock = &node.SyncInfo.LatestBlockTime
-				} else {
-					s.hint = view.Hint(string(node.NodeInfo.ID()))
+					s.LastBlock, s.hint = &node.SyncInfo.LatestBlockTime, ""
 				}
 				s.Votes = votes(ctx, c, s.LastBlock, s.CatchingUp)
 			}

@@ -96,10 +96,7 @@ func (g *Glance) text(w io.Writer) {
 	s := g.Status
 	lines := append([]string{fmt.Sprintf("%s  %s  %s  %d peers  %s", oneLine(s.ChainID, nameRunes),
 		oneLine(g.Moniker, nameRunes), g.At.Format(time.TimeOnly), g.Peers, g.phase())}, g.alarms()...)
-	age := "no block yet"
-	if s.Height > 0 {
-		age = fmt.Sprintf("%.1f s ago", g.BlockAge)
-	}
+	age := map[bool]string{false: "no block yet", true: fmt.Sprintf("%.1f s ago", g.BlockAge)}[s.Height > 0]
 	lines = append(lines, fmt.Sprintf("%d of %d rounds closed%s   height %d, %s   epoch %d   %d of %d gradients "+
 		"pending   rule %s   %s", s.Round, s.Rounds, g.timeLeft(), s.Height, age, s.Epoch, s.Pending, s.Participants,
 		oneLine(s.Rule, nameRunes), g.epsilon()))

@@ -324,9 +324,9 @@ func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, erro
 			text += ". " + command.Plain(v.Standstill())
 		}
 		if text != said {
+			said = text
 			s.run.Warn(text)
 		}
-		said = text
 	}
 }
 
