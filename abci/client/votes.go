@@ -109,10 +109,12 @@ func (v Votes) Fetches() bool { return v.Height > 0 && v.Peers >= v.Height }
 
 // Standstill describes a chain that waits for a block, or a node that lacks one.
 func (v Votes) Standstill() string {
-	if v.Fetches() {
+	switch {
+	case v.Fetches():
 		return fmt.Sprintf("The node fetches blocks: it lacks block %d, and a peer has block %d", v.Height, v.Peers)
-	}
-	if v.Lost() {
+	case len(v.Silent) == v.All:
+		return "No vote reaches this node, which is alone or just back: " + v.String()
+	case v.Lost():
 		return "No quorum: " + v.String() + ", and a block takes more than two thirds"
 	}
 	return "The chain waits: " + v.String()

@@ -465,8 +465,8 @@ func TestNoQuorum(t *testing.T) {
 			"abci_query /status":       answer(t, query.Status{}),
 			"abci_query /participants": answer(t, all),
 			"validators":               `{"total":"2","validators":[` + key(0) + `,` + key(1) + `]}`,
-			"consensus_state": fmt.Sprintf(`{"round_state":{"height/round/step":"79/0/1","start_time":%q,"height_vote_set":[{"prevotes":`+
-				`["Vote{0:AB}",%q]}]}}`, time.Now().Add(-since).Format(time.RFC3339Nano), second),
+			"consensus_state": fmt.Sprintf(`{"round_state":{"height/round/step":"79/0/1","start_time":%q,`+
+				`"height_vote_set":[{"prevotes":["Vote{0:AB}",%q]}]}}`, time.Now().Add(-since).Format(time.RFC3339Nano), second),
 		})
 		return one(t, h, "last block")
 	}

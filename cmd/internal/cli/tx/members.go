@@ -85,12 +85,12 @@ func txLeave() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			if err := s.show(chainview.EffectOfEnd(m, p.Index), "leave", yes); err != nil {
+			if err := s.show(chainview.EffectOfEnd(m, p.Index), "leave", true); err != nil {
 				return nil, err
 			}
 			if !yes && !s.options.dryRun {
-				return nil, command.Usage(errors.New("leaving is final, and waits for nobody's approval: at the next round boundary " +
-					"the membership ends, and the chain never accepts this home's keys again; leave with --yes"))
+				return nil, command.Usage(errors.New("leaving is final, and waits for nobody's approval: at the next round " +
+					"boundary the membership ends, and the chain never accepts this home's keys again; leave with --yes"))
 			}
 			return &tx.Remove{Participant: p.Index, Subject: p.Index, Nonce: p.Nonce + 1}, nil
 		})
