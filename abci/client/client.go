@@ -55,15 +55,13 @@ type Client struct {
 // connections and never answers would block callers without a deadline, such as workers and audits.
 const requestTimeout = time.Minute
 
-// idleConnections is the max number of connections that stay open between requests. An explorer
-// makes up to idleConnections requests at once, and the standard library keeps only 2 open
-// connections by default.
+// idleConnections is the max number of connections that stay open between requests. An explorer makes up to
+// idleConnections requests at once, and the standard library keeps only 2 open connections by default.
 const idleConnections = 16
 
-// New returns a client for a node's RPC address, without connecting. The address is
-// tcp://host:port, http://host:port, https://host with or without a port, or unix:///path for a
-// socket; host:port without a scheme means tcp. The client reads at most MaxAnswer bytes of an
-// answer.
+// New returns a client for a node's RPC address, without connecting. The address is tcp://host:port, http://host:port,
+// https://host with or without a port, or unix:///path for a socket; host:port without a scheme means tcp. The client
+// reads at most MaxAnswer bytes of an answer.
 func New(address string) (*Client, error) { return open(address, MaxAnswer, requestTimeout) }
 
 func open(address string, maxBytes int64, timeout time.Duration) (*Client, error) {
@@ -89,9 +87,8 @@ func open(address string, maxBytes int64, timeout time.Duration) (*Client, error
 	return &Client{rpc: rpc, plain: plain, address: address}, nil
 }
 
-// check returns an error unless address names a Unix socket or a host with a port. With https the port
-// may be missing. CometBFT's client would accept every address, and each request to a wrong
-// one would fail as if the node were down.
+// check returns an error unless address names a Unix socket or a host with a port. With https the port may be missing.
+// CometBFT's client would accept every address, and each request to a wrong one would fail as if the node were down.
 func check(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {

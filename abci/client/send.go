@@ -72,8 +72,7 @@ func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (in
 	}
 }
 
-// Enactment is the end of a proposal: the proposal was enacted, could not be enacted, or was
-// discarded.
+// Enactment is the end of a proposal: the proposal was enacted, could not be enacted, or was discarded.
 type Enactment struct {
 	Height int64
 	Kind   string // the name of the proposal's tx.Kind
@@ -84,17 +83,15 @@ type Enactment struct {
 	Discarded   string // "withdrawn" or "expired"; "" if the proposal was not discarded
 }
 
-// EnactmentAt returns the enactment of the given proposal in the block at the given height. It
-// returns nil if the block has no enactment of the proposal, or if the node does not have the
-// block's results.
+// EnactmentAt returns the enactment of the given proposal in the block at the given height. It returns nil if the
+// block has no enactment of the proposal, or if the node does not have the block's results.
 func (c *Client) EnactmentAt(ctx context.Context, height int64, proposal string) (*Enactment, error) {
 	events, err := c.events(ctx, height)
 	return EnactmentIn(events, height, proposal), err
 }
 
-// EnactmentOf returns the last enactment of a proposal. The argument prefix has the first
-// hexadecimal digits of the proposal's id. It returns nil if the node's index has no such
-// enactment.
+// EnactmentOf returns the last enactment of a proposal. The argument prefix has the first hexadecimal digits of the
+// proposal's id. It returns nil if the node's index has no such enactment.
 func (c *Client) EnactmentOf(ctx context.Context, prefix string) (*Enactment, error) {
 	one, last := 1, int64(0)
 	for _, event := range []string{"enactment", "discard"} {
@@ -112,9 +109,8 @@ func (c *Client) EnactmentOf(ctx context.Context, prefix string) (*Enactment, er
 	return c.EnactmentAt(ctx, last, prefix)
 }
 
-// EnactmentIn returns the enactment of a proposal. It searches events, the events of the block at
-// the given height, and returns nil if they have no such enactment. The argument proposal is the
-// proposal's id or a prefix of the id.
+// EnactmentIn returns the enactment of a proposal. It searches events, the events of the block at the given height,
+// and returns nil if they have no such enactment. The argument proposal is the proposal's id or a prefix of the id.
 func EnactmentIn(events []abcitypes.Event, height int64, proposal string) *Enactment {
 	for _, e := range events {
 		if e.Type != "enactment" && e.Type != "discard" {

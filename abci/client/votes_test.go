@@ -12,15 +12,18 @@ import (
 
 // TestVoters: a vote counts only in the last rounds, whatever it is for.
 func TestVoters(t *testing.T) {
-	got, since, err := voters(json.RawMessage(`{"start_time":"2026-01-02T03:04:05Z","height_vote_set":[
+	var v Votes
+	got, err := v.voters(json.RawMessage(`{"height/round/step":"78/3/1","start_time":"2026-01-02T03:04:05Z",
+		"height_vote_set":[
 		{"round":0,"prevotes":["nil-Vote","Vote{1:AB}","nil-Vote"],"precommits":["nil-Vote","nil-Vote","nil-Vote"]},
 		{"round":1,"prevotes":["Vote{0:CD}","nil-Vote","nil-Vote"],"precommits":["nil-Vote","nil-Vote","nil-Vote"]},
 		{"round":2,"prevotes":["Vote{0:CD}","nil-Vote","nil-Vote"],"precommits":["nil-Vote","nil-Vote","Vote{2:EF}"]},
 		{"round":3,"prevotes":["nil-Vote","nil-Vote","nil-Vote"],"precommits":["nil-Vote","nil-Vote","nil-Vote"]}]}`))
 	require.NoError(t, err)
 	require.Equal(t, map[int]bool{0: true, 2: true}, got)
-	require.Equal(t, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), since)
-	_, _, err = voters(json.RawMessage(`{"height_vote_set":3}`))
+	require.Equal(t, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), v.Since)
+	require.Equal(t, int64(78), v.Height)
+	_, err = v.voters(json.RawMessage(`{"height_vote_set":3}`))
 	require.Error(t, err)
 }
 
@@ -29,10 +32,15 @@ func TestStandstill(t *testing.T) {
 	for silent, lost := range map[int]bool{0: false, 1: false, 2: true, 4: true} {
 		v := Votes{Silent: []string{`0 "a"`, `1 "b"`, `2 "c"`, `3 "d"`}[:silent], All: 4}
 		require.Equal(t, lost, v.Lost(), silent)
-		require.Equal(t, lost, strings.HasPrefix(v.Standstill(), "No quorum: "), silent)
+		prefix := map[bool]string{false: "No quorum: ", true: "No vote reaches this node"}[silent == v.All]
+		require.Equal(t, lost, strings.HasPrefix(v.Standstill(), prefix), silent)
 		require.Contains(t, v.Standstill(), fmt.Sprintf("%d of 4 validators vote", 4-silent))
 	}
 	require.True(t, Votes{Silent: []string{"x"}, All: 3}.Lost(), "two of three are no more than two thirds")
+	v := Votes{Silent: []string{"x", "y"}, All: 3, Height: 78, Peers: 77}
+	require.True(t, strings.HasPrefix(v.Standstill(), "No quorum: "), "the peers wait for the same block")
+	v.Peers = 78
+	require.Equal(t, "The node fetches blocks: it lacks block 78, and a peer has block 78", v.Standstill())
 	many := Votes{Silent: strings.Split(strings.Repeat("x", 20), ""), All: 30}
 	require.Contains(t, many.String(), fmt.Sprintf(" and %d more", 20-maxNames))
 }

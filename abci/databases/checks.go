@@ -51,8 +51,8 @@ func (d *Set) CheckGenesis(c *config.Config, logger log.Logger) error {
 			"module", "app", "former", first.chain, "chain", file.chain)
 		return errors.Join(deleteAll(db), home.RemoveWAL(c.Consensus.WalFile()))
 	}
-	return fmt.Errorf("%w: put the former file back, or let spdl unsafe-reset-all --yes delete the data and the journal, "+
-		"and keep the keys", otherGenesis(c, first, file, begun))
+	return fmt.Errorf("%w: put the former file back, and nothing else. Only if this home leaves that chain for good, "+
+		"spdl unsafe-reset-all --yes deletes the data and the record of what was signed", otherGenesis(c, first, file, begun))
 }
 
 // OtherGenesis returns ErrOtherGenesis if the genesis.json of a home was replaced after its chain

@@ -14,9 +14,8 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// StoredProgress tells whether the chain of a home has begun. It describes the last block in the
-// databases or, if there is none, the journal. The result is "" if no block was decided and the
-// participant has signed nothing.
+// StoredProgress tells whether the chain of a home has begun. It describes the last block in the databases or, if
+// there is none, the journal. The result is "" if no block was decided and the participant has signed nothing.
 func StoredProgress(state, blocks dbm.DB, journal string) (string, error) {
 	s, err := sm.NewStore(state, sm.StoreOptions{}).Load()
 	if err != nil {

@@ -12,11 +12,10 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// NewConfig returns the configuration of a new home with the node's moniker, its listen address,
-// such as tcp://0.0.0.0:26656, and its external address as host:port. An empty external address
-// means that peers reach the node at the listen address. A node that listens only on a loopback
-// address gets the settings for a net on one machine. If both addresses are empty, the node accepts
-// no connections, and only dials its peers.
+// NewConfig returns the configuration of a new home with the node's moniker, its listen address, such as
+// tcp://0.0.0.0:26656, and its external address as host:port. An empty external address means that peers reach the
+// node at the listen address. A node that listens only on a loopback address gets the settings for a net on one
+// machine. If both addresses are empty, the node accepts no connections, and only dials its peers.
 func NewConfig(moniker, listen, external string) (*config.Config, error) {
 	if len(moniker) > app.MaxMoniker {
 		return nil, fmt.Errorf("moniker %q has %d bytes, at most %d", moniker, len(moniker), app.MaxMoniker)
@@ -45,9 +44,8 @@ func NewConfig(moniker, listen, external string) (*config.Config, error) {
 	return c, nil
 }
 
-// ListenAt returns the listen address of a node whose external address is host:port. If the host is
-// a loopback address, the node listens only there. Otherwise the node listens at the port on all
-// interfaces.
+// ListenAt returns the listen address of a node whose external address is host:port. If the host is a loopback
+// address, the node listens only there. Otherwise the node listens at the port on all interfaces.
 func ListenAt(external string) string {
 	host, port, _ := net.SplitHostPort(external)
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {

@@ -208,10 +208,6 @@ func Set(dir string, pairs ...string) (set []Setting, err error) {
 // names.
 func checkStart(c *config.Config, a AppConfig, key string) error {
 	switch key {
-	case "log_level":
-		if _, err := cmtflags.ParseLogLevel(c.LogLevel, log.NewNopLogger(), "error"); err != nil {
-			return fmt.Errorf("log_level is %q: %w", c.LogLevel, err)
-		}
 	case "db_backend":
 		scratch, err := os.MkdirTemp("", "spdl-db-*")
 		if err != nil {
@@ -238,8 +234,14 @@ func checkStart(c *config.Config, a AppConfig, key string) error {
 	return nil
 }
 
-// checkComet rejects addresses and hashes with which CometBFT would not start, or would start without what they name.
+// checkComet rejects values with which CometBFT would not start, or would start without what they name.
 func checkComet(c *config.Config) error {
+	if _, err := cmtflags.ParseLogLevel(c.LogLevel, log.NewNopLogger(), "error"); err != nil {
+		return fmt.Errorf("log_level is %q: %w", c.LogLevel, err)
+	}
+	if kind := c.TxIndex.Indexer; !slices.Contains([]string{"", "kv", "null", "psql"}, kind) {
+		return fmt.Errorf(`tx_index.indexer is %q, want "kv", "null" or "psql"`, kind)
+	}
 	for _, at := range [][2]string{{"p2p.laddr", c.P2P.ListenAddress}, {"p2p.external_address", c.P2P.ExternalAddress},
 		{"rpc.laddr", c.RPC.ListenAddress}, {"rpc.grpc_laddr", c.RPC.GRPCListenAddress},
 		{"rpc.pprof_laddr", c.RPC.PprofListenAddress}, {"priv_validator_laddr", c.PrivValidatorListenAddr},

@@ -3,6 +3,7 @@ package home_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,6 +86,7 @@ func TestSetRejects(t *testing.T) {
 		"instrumentation.max_open_conn": {"x", "no key"},
 		"db_backend":                    {"rocks", `db_backend is "rocks"`},
 		"log_level":                     {"loud", `log_level is "loud"`},
+		"tx_index.indexer":              {"foo", `tx_index.indexer is "foo", want "kv", "null" or "psql"`},
 		"explorer.laddr":                {"foo", `explorer.laddr is "foo", want an address to listen on`},
 		"statesync.trust_hash":          {"zzzz", `statesync.trust_hash is "zzzz", want 64 hex digits`},
 		"worker.poll_interval":          {"0s", "poll_interval 0s, want above 0"},
@@ -102,6 +104,24 @@ func TestSetRejects(t *testing.T) {
 	now, err := os.ReadFile(filepath.Join(dir, "config", "app.toml"))
 	require.NoError(t, err)
 	require.Equal(t, string(was), string(now))
+}
+
+// TestLoadRejects: a value by hand with which the node does not start, or starts without an index, is rejected.
+func TestLoadRejects(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+	require.NoError(t, err)
+	path := filepath.Join(dir, "config", "config.toml")
+	was, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for key, value := range map[string]string{"log_level": "foo:bar", "indexer": "foo"} {
+		line := regexp.MustCompile(`(?m)^` + key + ` = .*$`)
+		require.Regexp(t, line, string(was))
+		require.NoError(t, os.WriteFile(path, line.ReplaceAll(was, []byte(key+` = "`+value+`"`)), 0o600))
+		_, _, err = home.Load(dir)
+		require.ErrorIs(t, err, home.ErrConfig)
+		require.ErrorContains(t, err, key+` is "`+value+`"`)
+	}
 }
 
 // TestSetAdds: a key that the file lacks is added at the end of its section, and a missing section

@@ -40,24 +40,13 @@ func NewBlockGap(state func() *app.State, trusts func(p2p.ID) bool) *BlockGap {
 	return &BlockGap{state: state, trusts: trusts, ranges: map[p2p.ID]*blockRange{}}
 }
 
-// Missing returns the height of the block that this node needs next and the lowest height that its
-// peers still have, if the node cannot catch up. Otherwise it returns zeros. A node cannot catch up
-// if no trusted peer has the next block, and either more than f members, of whom one is honest,
-// have only later ones, or all trusted peers.
+// Missing returns the height of the block that this node needs next and the lowest height that its peers still have,
+// if the node cannot catch up. Otherwise it returns zeros. A node cannot catch up if no trusted peer has the next
+// block, and either more than f members, of whom one is honest, have only later ones, or all trusted peers.
 func (g *BlockGap) Missing() (next, oldest int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.missing()
-}
-
-// PeerHeight returns the height of the last block that a connected peer has reported, 0 if none has.
-func (g *BlockGap) PeerHeight() (height int64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, r := range g.ranges {
-		height = max(height, r.Height)
-	}
-	return height
 }
 
 func (g *BlockGap) missing() (next, oldest int64) {

@@ -6,31 +6,28 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/blocksync"
+	"github.com/cometbft/cometbft/consensus"
 	"github.com/cometbft/cometbft/p2p"
 	cmtsync "github.com/cometbft/cometbft/proto/tendermint/blocksync"
+	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/query"
 )
 
 const (
-	// reviewInterval is the interval at which a node compares its height with its peers' blocks.
-	reviewInterval = time.Second
-	// gapInterval is the interval at which a node asks its peers for the range of their blocks, and
-	// logs that none has the next one.
-	gapInterval = time.Minute
-	// gapGrace is the time after the start in which a gap is not logged: more peers may connect.
-	gapGrace = 10 * time.Second
+	reviewInterval = time.Second      // between two comparisons of a node's height with its peers' blocks
+	gapInterval    = time.Minute      // between two requests for the range of the peers' blocks, or logs of a gap
+	gapGrace       = 10 * time.Second // after the start, a gap is not logged: more peers may connect
 )
 
 // Connections returns this node's view of its peers.
 func (n *Network) Connections() query.Connections {
 	next, oldest := n.blockGap.Missing()
 	return query.Connections{ClosedBy: n.earlyCloses.closedBy(), MissingBlock: next, OldestBlock: oldest,
-		PeerHeight: n.blockGap.PeerHeight()}
+		PeerHeight: n.peerHeight.Load()}
 }
 
-// CheckGap returns an error if the node cannot catch up, because its peers have dropped the block
-// that it needs next.
+// CheckGap returns an error if the node cannot catch up, because its peers have dropped the block that it needs next.
 func (n *Network) CheckGap() error {
 	if gap, _ := n.Connections().Gap(); gap != "" {
 		return errors.New(gap)
@@ -38,8 +35,17 @@ func (n *Network) CheckGap() error {
 	return nil
 }
 
-// watchBlockGap looks for a gap between this node's blocks and those of its peers, and logs it,
-// until ctx is done.
+// highest returns the height of the last block that a connected peer has by its consensus, 0 if none says.
+func highest(sw p2p.Switcher) (height int64) {
+	sw.Peers().ForEach(func(peer p2p.Peer) {
+		if s, ok := peer.Get(types.PeerStateKey).(*consensus.PeerState); ok {
+			height = max(height, s.GetHeight()-1)
+		}
+	})
+	return height
+}
+
+// watchBlockGap looks for a gap between this node's blocks and those of its peers, and logs it, until ctx is done.
 func (n *Network) watchBlockGap(ctx context.Context, sw p2p.Switcher) {
 	logged, asked := time.Now().Add(gapGrace-gapInterval), time.Now()
 	for {
@@ -49,6 +55,7 @@ func (n *Network) watchBlockGap(ctx context.Context, sw p2p.Switcher) {
 		case <-time.After(reviewInterval):
 		}
 		n.blockGap.Review()
+		n.peerHeight.Store(highest(sw))
 		if gap, remedy := n.Connections().Gap(); gap != "" && time.Since(logged) >= gapInterval {
 			n.log.Error(gap, "remedy", remedy)
 			logged = time.Now()

@@ -9,9 +9,8 @@ import (
 	"github.com/cometbft/cometbft/p2p"
 )
 
-// earlyClose is the max age of a connection whose close counts as early. A peer that closes a
-// connection early probably does not admit this node, because CometBFT decides on admission right
-// after the handshake.
+// earlyClose is the max age of a connection whose close counts as early. A peer that closes a connection early
+// probably does not admit this node, because CometBFT decides on admission right after the handshake.
 const earlyClose = 3 * time.Second
 
 // maxEarlyCloses is the max number of nodes whose early closes are recorded.
@@ -80,8 +79,7 @@ func (e *earlyCloses) note(id p2p.ID) {
 	delete(e.closeTimes, oldest)
 }
 
-// forget drops the record of a node that was connected for longer than earlyClose, or that this
-// node could not reach.
+// forget drops the record of a node that was connected for longer than earlyClose, or that this node could not reach.
 func (e *earlyCloses) forget(id p2p.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -17,10 +17,9 @@ import (
 // healthy net. A test searches CometBFT's source for it.
 const saidPeerStopped = "Stopping peer for error"
 
-// OfHealthyNet recognizes the errors about a peer that also occur in a healthy net. For such an
-// error it returns the text of a log line at a lower level, and for any other error "". These
-// errors occur if a peer stops, or if the member that runs the peer has left. redial dials a missing
-// persistent peer again, and warns if it stays missing.
+// OfHealthyNet recognizes the errors about a peer that also occur in a healthy net. For such an error it returns the
+// text of a log line at a lower level, and for any other error "". These errors occur if a peer stops, or if the
+// member that runs the peer has left. redial dials a missing persistent peer again, and warns if it stays missing.
 func OfHealthyNet(message string, keyvals []any) string {
 	is := func(expected func(error) bool) bool {
 		return slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && expected(err) })
@@ -40,9 +39,8 @@ func isUnreachable(err error) bool {
 	return errors.As(err, &op) || isClosedByPeer(err)
 }
 
-// isClosedByPeer reports whether the peer closed the connection, for example because it does not
-// admit this node. It also recognises a close during the handshake, which CometBFT reports only as
-// text.
+// isClosedByPeer reports whether the peer closed the connection, for example because it does not admit this node. It
+// also recognises a close during the handshake, which CometBFT reports only as text.
 func isClosedByPeer(err error) bool {
 	var rejected p2p.ErrRejected
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) ||

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
@@ -25,8 +26,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Network connects a node to its peers. The start of a node calls its methods in this order: New,
-// Configure, Options, Attach, Watch.
+// Network connects a node to its peers. The start of a node calls New, Configure, Options, Attach and Watch in turn.
 type Network struct {
 	*admission.Control // decides which nodes may connect
 	limit.Messages     // bounds the memory of a peer's messages; set by Configure
@@ -40,6 +40,7 @@ type Network struct {
 	clocks      *reactor.ClockReactor
 	earlyCloses *earlyCloses
 	blockGap    *limit.BlockGap
+	peerHeight  atomic.Int64 // of query.Connections
 
 	node         *cmtnode.Node
 	local        *rpclocal.Local // sends to the node's own mempool
@@ -141,8 +142,7 @@ func (n *Network) Watch(ctx context.Context, a *abci.Application) {
 	})
 }
 
-// Wait blocks until regossip has ended. The other goroutines that Watch starts only read the
-// committed state, so Stop need not wait for them.
+// Wait blocks until regossip has ended. Watch's other goroutines only read the committed state: Stop need not wait.
 func (n *Network) Wait() { n.regossipDone.Wait() }
 
 // ReceivedBytes returns the number of bytes that gossip has received, by kind. The kinds are the

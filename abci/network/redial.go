@@ -43,12 +43,11 @@ type peerSet interface {
 	AddAddress(ip string) // an address to which a peer's name resolves
 }
 
-// redialer connects a node to its persistent peers, and warns when the set of missing peers has
-// changed. It looks up a peer's name before every attempt. It dials in place of CometBFT v0.40.0,
-// which gets no persistent peers, because CometBFT has three gaps. It looks names up once, at the
-// start, and drops those that do not resolve. It never dials a peer again that closed the connection
-// before the dial returned, for example because it does not admit this node yet. And after twenty
-// failed attempts it waits up to hours between attempts.
+// redialer connects a node to its persistent peers, and warns when the set of missing peers has changed. It looks up a
+// peer's name before every attempt. It dials in place of CometBFT v0.40.0, which gets no persistent peers, because
+// CometBFT has three gaps. It looks names up once, at the start, and drops those that do not resolve. It never dials a
+// peer again that closed the connection before the dial returned, for example because it does not admit this node yet.
+// And after twenty failed attempts it waits up to hours between attempts.
 type redialer struct {
 	sw     dialer
 	peers  peerSet
@@ -122,8 +121,7 @@ func (r *redialer) dial(ctx context.Context, peer string, id p2p.ID) {
 	r.dialing[peer], r.failed[peer] = false, err
 }
 
-// connect looks a peer's name up, and dials its addresses one after the other until the peer is
-// connected.
+// connect looks a peer's name up, and dials its addresses one after the other until the peer is connected.
 func (r *redialer) connect(ctx context.Context, peer string, id p2p.ID) error {
 	_, at, _ := strings.Cut(peer, "@")
 	host, port, err := net.SplitHostPort(at)

@@ -9,9 +9,8 @@ import (
 	"github.com/spdl/spdl/abci"
 )
 
-// The transactions of a round that stays open are sent again after firstRegossip, and then after
-// pauses that double each time, up to lastRegossip. The caller adds twice the transfer time of a
-// round's bytes to the first pause.
+// The transactions of a round that stays open are sent again after firstRegossip, and then after pauses that double
+// each time, up to lastRegossip. The caller adds twice the transfer time of a round's bytes to the first pause.
 const (
 	firstRegossip = 2 * time.Second
 	lastRegossip  = time.Minute

@@ -277,6 +277,7 @@ func TestReplacedGenesisIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, databases.ErrOtherGenesis)
 	require.ErrorContains(t, err, "chain another")
 	require.ErrorContains(t, err, "the data have block")
+	require.ErrorContains(t, err, "put the former file back, and nothing else. Only if this home leaves that chain")
 }
 
 // TestDatabasesThatDisagree: if the block store, the state database and the application are at

@@ -1,6 +1,5 @@
-// Command spdl runs, governs and inspects an SPDL chain: a node with its
-// worker, a worker alone, keys, genesis files, transactions of membership and
-// governance, and queries. Localnets are spdl-lab's.
+// Command spdl runs, governs and inspects an SPDL chain: a node with its worker, a worker alone, keys, genesis files,
+// transactions of membership and governance, and queries. Localnets are spdl-lab's.
 //
 // Data goes to standard output, progress, logs and errors to standard error; with
 // -o json an error is one line with a JSON object, the last one. Exit

@@ -105,7 +105,7 @@ func TestJoin(t *testing.T) {
 		return err == nil && !whole.SyncInfo.CatchingUp
 	}, "the new node follows the chain")
 
-	spdl(t, nil, "tx", "join", "--home", home, "--node", rpc)
+	spdl(t, nil, "tx", "join", "--yes", "--home", home, "--node", rpc)
 	for i := range 3 { // each asks its own node, which may be a block behind
 		var m query.Membership
 		n.eventually(func() bool {
@@ -144,7 +144,7 @@ func TestJoin(t *testing.T) {
 	}
 	n.eventually(included, "the running worker takes the new keys up")
 
-	spdl(t, nil, "tx", "leave", "--home", n.Net.Nodes[1].Home, "--node", n.Net.Nodes[1].RPC)
+	spdl(t, nil, "tx", "leave", "--yes", "--home", n.Net.Nodes[1].Home, "--node", n.Net.Nodes[1].RPC)
 	n.eventually(func() bool {
 		ps, err := n.clients[0].Participants(ctx)
 		return err == nil && !ps[1].Active

@@ -17,8 +17,7 @@ import (
 	"github.com/spdl/spdl/abci/genesis"
 )
 
-// An archive is a gzip stream of one protobuf message, written and read field by
-// field, in this order:
+// An archive is a gzip stream of one protobuf message, written and read field by field, in this order:
 //
 //	message Archive {
 //	  bytes    genesis  = 1;                       // genesis.json

@@ -61,8 +61,8 @@ func OpenHome(c *config.Config) (h *Home, err error) {
 			return nil
 		}
 		if failed != nil {
-			err = fmt.Errorf("%s (a node that runs holds its databases: stop it first, or name %s to a command that takes "+
-				"a node): %w", filepath.Join(c.DBDir(), name+".db"), c.RPC.ListenAddress, failed)
+			err = fmt.Errorf("%s (a node that runs holds its databases: stop it first, or ask it: --node %s): "+
+				"%w", filepath.Join(c.DBDir(), name+".db"), c.RPC.ListenAddress, failed)
 			return nil
 		}
 		h.opened = append(h.opened, db)

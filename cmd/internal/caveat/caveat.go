@@ -1,5 +1,4 @@
-// Package caveat has the texts that must accompany an epsilon whose guarantee is weaker than it
-// looks.
+// Package caveat has the texts that must accompany an epsilon whose guarantee is weaker than it looks.
 package caveat
 
 import "fmt"

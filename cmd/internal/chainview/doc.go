@@ -1,8 +1,7 @@
-// Package chainview is the course of a chain, read from a node: its rounds with the verdict on every
-// participant, standings, incidents, spends, proposals and offences. The explorer, the report of a
-// training, query and the dossier read it, so that they agree. It has neither HTML nor HTTP nor
-// flags. Its judgements are opinions for people: consensus does not use them, and no node rests on
-// them.
+// Package chainview is the course of a chain, read from a node: its rounds with the verdict on every participant,
+// standings, incidents, spends, proposals and offences. The explorer, the report of a training, query and the dossier
+// read it, so that they agree. It has neither HTML nor HTTP nor flags. Its judgements are opinions for people:
+// consensus does not use them, and no node rests on them.
 //
 // # Usage
 //

@@ -408,7 +408,11 @@ func TestConfigCommands(t *testing.T) {
 	stdout, stderr, code := spdl(t, "config", "set", "worker.data", "embedded", "--home", dir)
 	require.Zero(t, code, stderr)
 	require.Equal(t, "worker.data = embedded in app.toml (it was empty)\n"+
-		"a node that runs takes it at its next start\n", stdout)
+		"a node that runs takes worker.data at its next start\n", stdout)
+	stdout, stderr, code = spdl(t, "config", "set", "p2p.members_only", "false", "--home", dir)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "a node that runs reads p2p.members_only again within seconds\n")
+	require.NotContains(t, stdout, "next start")
 	stdout, _, _ = spdl(t, "config", "get", "worker.data", "--home", dir)
 	require.Equal(t, "embedded\n", stdout)
 	stdout, _, code = spdl(t, "config", "get", "--home", dir, "-o", "json")

@@ -212,7 +212,10 @@ func TestGovern(t *testing.T) {
 	require.True(t, standings[1].MayLead)
 
 	// It leaves.
-	c.ask(0, &r, "tx", "leave", "--home", second)
+	stderr = c.ask(2, nil, "tx", "leave", "--home", second)
+	require.Contains(t, stderr, "after it N is 1 (now 2)")
+	require.Contains(t, stderr, "leaving is final, and waits for nobody's approval")
+	c.ask(0, &r, "tx", "leave", "--home", second, "--yes")
 	require.Contains(t, r.Next, "in force since height")
 	stderr = c.ask(1, nil, "tx", "leave", "--home", second)
 	require.Contains(t, stderr, "participant 1, which has left")

@@ -59,7 +59,10 @@ func TestJoinWithoutANode(t *testing.T) {
 	require.Equal(t, "m", j.Moniker)
 	require.Equal(t, "x@y:1", j.Address)
 
-	_, _, code = spdl(t, "tx", "join", "--home", home, "--node", nowhere)
+	_, stderr, code = spdl(t, "tx", "join", "--home", home, "--node", nowhere)
+	require.Equal(t, command.WrongUse, code, "before a node is asked")
+	require.Contains(t, stderr, "give --address HOST:PORT, or --yes if the node dials alone")
+	_, _, code = spdl(t, "tx", "join", "--home", home, "--node", nowhere, "--yes")
 	require.Equal(t, command.Unreachable, code)
 	_, stderr, code = spdl(t, "tx", "rotate", "--home", home, "--node", nowhere, "--consensus")
 	require.Equal(t, command.WrongUse, code)

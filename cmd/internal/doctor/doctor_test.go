@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -397,6 +398,35 @@ func TestTwin(t *testing.T) {
 	require.NoError(t, db.Close())
 	encryptKeys(t, h, false)
 	check("may have")
+}
+
+// TestHangs: a process that has the databases and answers nobody hangs. One check names it and says what to do, and no
+// other takes its port for another program's, or the node for stopped.
+func TestHangs(t *testing.T) {
+	h, _ := stopped(t)
+	saveState(t, h, func(*app.State) {})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	rpc := "tcp://" + l.Addr().String()
+	db, err := home.OpenApplicationDB(h.Config)
+	require.NoError(t, err)
+	h = Look(t.Context(), h.Config.RootDir, rpc, nil)
+	require.True(t, h.Hangs)
+	require.False(t, h.runs())
+	f := one(t, h, "databases")
+	require.Equal(t, Fail, f.Level)
+	if runtime.GOOS == "linux" {
+		require.Contains(t, f.Found, fmt.Sprintf("hangs, pid %d: ", os.Getpid()))
+		require.Equal(t, fmt.Sprintf("end it (kill -9 %d), then start it", os.Getpid()), f.Remedy)
+	}
+	for _, check := range []string{"ports", "last block", "peer clocks"} {
+		f := one(t, h, check)
+		require.Equal(t, Skip, f.Level)
+		require.Contains(t, f.Found, "the node hangs")
+	}
+	require.NoError(t, db.Close())
+	require.False(t, Look(t.Context(), h.Config.RootDir, rpc, nil).Hangs, "no process has the databases")
 }
 
 // TestOthersGenesis: a witness with another genesis of the same chain id is named, and a witness

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/syndtr/goleveldb/leveldb/storage"
 
@@ -123,6 +124,12 @@ func (h *Home) lock() error {
 	return db.Close()
 }
 
+// isLocked reports whether a process has the application's database.
+func (h *Home) isLocked() bool {
+	err := h.lock()
+	return err != nil && strings.Contains(err.Error(), syscall.EAGAIN.Error())
+}
+
 // databaseLock finds a lock of the databases that is held although the node does not answer, and databases of a stopped
 // node with which the node does not start.
 func databaseLock(_ context.Context, h *Home) Finding {
@@ -138,7 +145,11 @@ func databaseLock(_ context.Context, h *Home) Finding {
 		return ok("no process has them: the node is stopped, at height %d", height)
 	}
 	switch {
-	case !strings.Contains(err.Error(), "temporarily unavailable"):
+	case h.Hangs:
+		who := cmp.Or(lockedBy(filepath.Join(h.Config.DBDir(), "application.db", "LOCK")), "PID")
+		return fail("end it (kill -9 "+who+"), then start it", "hangs, pid %s: the process has them, accepts connections at "+
+			"%s, and answers none", who, h.Config.RPC.ListenAddress)
+	case !strings.Contains(err.Error(), syscall.EAGAIN.Error()):
 		return fail("see docs/TROUBLESHOOTING.md, Disk; spdl audit replay names a damaged height", "%v", err)
 	case !h.runs() && h.Config.RPC.ListenAddress != "":
 		return fail("wait while it replays blocks; otherwise look at its log, and end it", "a process has them, and no node "+

@@ -80,8 +80,8 @@ func othersGenesis(ctx context.Context, h *Home) Finding {
 		case errs[i] != nil:
 			silent = append(silent, fmt.Sprintf("%s: %v", name, errs[i]))
 		case differs[i] != "":
-			return fail("agree by another channel on one genesis.json, put it there and start; a home that has a block needs "+
-				"spdl unsafe-reset-all --yes before", "%s has %s", name, differs[i])
+			return fail("agree by another channel on one genesis.json, put it there and start; a home that has blocks keeps "+
+				"its file while its chain goes on", "%s has %s", name, differs[i])
 		default:
 			same = append(same, name)
 		}

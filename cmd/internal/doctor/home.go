@@ -33,6 +33,7 @@ type Home struct {
 
 	Client    *client.Client // a client of the home's node; nil if the node serves no RPC
 	Node      *coretypes.ResultStatus
+	Hangs     bool                      // a process has the home's databases, and accepts connections without an answer
 	Other     string                    // the id of the node that answers, if that is not the home's node
 	Twin      string                    // the address of a node of another home, and "has" or "may have" these keys
 	Witnesses map[string]*client.Client // the nodes of other members, by the given address
@@ -59,6 +60,7 @@ func Look(ctx context.Context, dir, rpc string, witnesses map[string]*client.Cli
 	defer cancel()
 	status, err := c.RPC().Status(ctx)
 	if err != nil {
+		h.Hangs = h.isLocked() && errors.Is(ctx.Err(), context.DeadlineExceeded)
 		return h
 	}
 	hidden, _ := home.IsEncrypted(h.Config.NodeKeyFile()) // false without a key
@@ -113,6 +115,14 @@ func (h *Home) encrypted() string {
 // runs reports whether the home's node answers.
 func (h *Home) runs() bool { return h.Node != nil }
 
+// away says why a node that does not answer has no figures.
+func (h *Home) away() string {
+	if h.Hangs {
+		return "the node hangs: the check databases is about it"
+	}
+	return "the node is stopped"
+}
+
 // participants returns the participants of the chain: from the running node, from the databases of
 // a stopped node, or from genesis.
 func (h *Home) participants(ctx context.Context) ([]app.Participant, error) {
@@ -149,6 +159,8 @@ func (h *Home) offences(ctx context.Context) ([]app.Offence, error) {
 func (h *Home) state() (*app.State, error) {
 	if !h.hasData() {
 		return nil, nil
+	} else if h.Hangs {
+		return nil, errors.New(h.away())
 	}
 	return home.State(h.Config)
 }

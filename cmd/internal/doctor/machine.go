@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
@@ -168,4 +171,17 @@ func kernel(_ context.Context, h *Home) Finding {
 		return skip("no trainer of one's own is configured, and none could be contained here: %v", err)
 	}
 	return ok("a trainer is contained by %s", means)
+}
+
+// lockedBy returns the id of the process that has locked a file, "" if Linux does not say, as in another namespace.
+func lockedBy(file string) string {
+	var at syscall.Stat_t
+	locks, _ := os.ReadFile("/proc/locks") // 1: FLOCK ADVISORY WRITE PID MAJOR:MINOR:INODE ...
+	for line := range strings.Lines(string(locks)) {
+		if f := strings.Fields(line); syscall.Stat(file, &at) == nil && len(f) > 5 &&
+			strings.HasSuffix(f[5], fmt.Sprintf(":%d", at.Ino)) {
+			return f[4]
+		}
+	}
+	return ""
 }

@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,11 +18,13 @@ type Examined struct {
 
 // Net examines the homes of a folder together: which run, whether the chain stands, and whether two have the same key.
 func Net(ctx context.Context, homes []Examined) Finding {
-	var stopped, twice []string
+	var stopped, hang, twice []string
 	stands, holders := false, map[string]string{}
 	for _, e := range homes {
 		h, name := e.Home, filepath.Base(e.Dir)
-		if !h.runs() {
+		if h.Hangs {
+			hang = append(hang, name)
+		} else if !h.runs() {
 			stopped = append(stopped, name)
 		}
 		if h.Invalid != nil {
@@ -41,12 +45,18 @@ func Net(ctx context.Context, homes []Examined) Finding {
 			holders[key] = name
 		}
 	}
-	f := ok("%d homes: %d run, %d stopped", len(homes), len(homes)-len(stopped), len(stopped))
+	f := ok("%d homes: %d run", len(homes), len(homes)-len(stopped)-len(hang))
+	if len(hang) > 0 {
+		f = fail("end those that hang, and start them; the check databases names the process", "%s, %d hang (%s)", f.Found,
+			len(hang), strings.Join(hang, ", "))
+	}
+	f.Found += fmt.Sprintf(", %d stopped", len(stopped))
 	if len(stopped) > 0 {
 		f.Found += " (" + strings.Join(stopped, ", ") + ")"
 	}
 	if stands {
-		f = fail("start those that are stopped; the check last block says who does not vote", "%s: no block comes", f.Found)
+		f = fail(cmp.Or(f.Remedy, "start those that are stopped; the check last block says who does not vote"),
+			"%s: no block comes", f.Found)
 	}
 	if len(twice) > 0 {
 		f = fail("run one of the two, and none on another host: two processes with one key sign twice", "%s; the same "+

@@ -49,6 +49,12 @@ func TestNet(t *testing.T) {
 	require.Equal(t, Fail, f.Level)
 	require.Equal(t, "4 homes: 2 run, 2 stopped (node2, node3): no block comes", f.Found)
 	homes[1].Findings[0].Level = Warn
+	homes[2].Home.Hangs = true
+	f = net()
+	require.Equal(t, Fail, f.Level)
+	require.Equal(t, "4 homes: 2 run, 1 hang (node2), 1 stopped (node3)", f.Found)
+	require.Contains(t, f.Remedy, "end those that hang")
+	homes[2].Home.Hangs = false
 
 	run(2, members)
 	require.Equal(t, OK, net().Level)

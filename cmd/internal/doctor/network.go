@@ -46,6 +46,8 @@ func ports(ctx context.Context, h *Home) Finding {
 		}
 	}
 	switch {
+	case h.Hangs:
+		return skip("%s", h.away())
 	case h.Twin != "":
 		return skip("the check keys is about the node at rpc.laddr, %s", h.Config.RPC.ListenAddress)
 	case h.Other != "":
@@ -278,7 +280,7 @@ const (
 // peerClocks compares this clock with those of the peers, as the running node has measured them.
 func peerClocks(ctx context.Context, h *Home) Finding {
 	if !h.runs() {
-		return skip("the node is stopped: it measures the clocks of its peers while it runs")
+		return skip("%s; it measures the clocks of its peers while it runs", h.away())
 	}
 	measured, err := h.Client.Clocks(ctx)
 	switch {
@@ -308,31 +310,32 @@ func peerClocks(ctx context.Context, h *Home) Finding {
 	return ok("%s", found)
 }
 
-// lastBlock warns if the last block is older than client.Overdue, as the explorer does, and names the validators whose
-// recent votes the node lacks. It fails without a quorum, or if the peers have dropped the block that the node needs.
+// lastBlock examines who votes if the last block is older than three timeouts of a proposal, or if the chain has none.
+// It warns, and beyond client.Overdue fails, without a quorum; it warns of an older block with a quorum, too. It fails
+// if the peers have dropped the block that the node needs.
 func lastBlock(ctx context.Context, h *Home) Finding {
 	if !h.runs() {
-		return skip("the node is stopped")
+		return skip("%s", h.away())
 	}
 	view, _ := h.Client.Connections(ctx) // an empty view if the node does not answer
 	if gap, remedy := view.Gap(); gap != "" {
 		return fail(remedy, "%s", gap)
 	}
 	at := h.Node.SyncInfo
-	if at.LatestBlockHeight == 0 {
-		if _, err := h.Client.Status(ctx); err != nil { // it says how far a state sync is
-			return skip("the node has no block yet: %v", err)
-		}
-		return skip("the node has no block yet")
+	age, found := time.Since(at.LatestBlockTime), "the chain has no block yet"
+	if at.LatestBlockHeight > 0 {
+		found = fmt.Sprintf("last block %d, %v ago", at.LatestBlockHeight, age.Round(100*time.Millisecond))
+	} else if _, err := h.Client.Status(ctx); err != nil { // it says how far a state sync is
+		return skip("the node has no block yet: %v", err)
 	}
-	age := time.Since(at.LatestBlockTime).Round(time.Second)
-	if at.CatchingUp {
-		return ok("the node catches up: block %d, of %v ago", at.LatestBlockHeight, age)
+	switch {
+	case at.CatchingUp && at.LatestBlockHeight == 0:
+		return skip("the node has no block yet, and fetches those of its peers")
+	case at.CatchingUp:
+		return ok("the node catches up: %s", found)
+	case at.LatestBlockHeight > 0 && age <= 3*h.Config.Consensus.TimeoutPropose:
+		return ok("%s", found)
 	}
-	if age <= client.Overdue {
-		return ok("last block %d, %v ago", at.LatestBlockHeight, age)
-	}
-	found := fmt.Sprintf("last block %d, %v ago, and want at most %v", at.LatestBlockHeight, age, client.Overdue)
 	if gone := h.gone(ctx); gone != "" {
 		return warn("stop the node: it takes no part; another member's node shows the chain (spdl query status --node)",
 			"%s; %s: the members' nodes send this one no blocks", found, gone)
@@ -340,11 +343,16 @@ func lastBlock(ctx context.Context, h *Home) Finding {
 	const remedy = "more than two thirds of the validators have to run and be connected: ask those that do not vote"
 	participants, _ := h.participants(ctx) // without them validators have no names
 	votes, err := client.ReadVotes(ctx, h.Client.RPC(), participants)
+	waits := time.Since(votes.Since)
 	switch {
 	case err != nil:
 		return warn(remedy, "%s; the votes cannot be read: %v", found, err)
-	case votes.Lost() && time.Since(votes.Since) > client.Overdue: // not of a chain that starts again
-		return fail(remedy, "%s; no quorum: %s", found, votes)
+	case votes.Fetches():
+		return ok("%s; %s", found, votes.Standstill())
+	case votes.Lost() && waits > client.Overdue: // not of a chain that starts again
+		return fail(remedy, "%s; %s", found, votes.Standstill())
+	case votes.Lost() && waits > 3*h.Config.Consensus.TimeoutPropose, age > client.Overdue && at.LatestBlockHeight > 0:
+		return warn(remedy, "%s; %s", found, votes.Standstill())
 	}
-	return warn(remedy, "%s; %s", found, votes)
+	return ok("%s; %s", found, votes)
 }

@@ -109,8 +109,7 @@ func (h *Home) gone(ctx context.Context) string {
 	return fmt.Sprintf("participant %d has left or was removed%s", p.Index, h.leftAt(ctx, p.Index))
 }
 
-// leftAt returns the height at which a participant left, as " at height H", or "" if the height is
-// not known.
+// leftAt returns the height at which a participant left, as " at height H", or "" if the height is not known.
 func (h *Home) leftAt(ctx context.Context, index uint32) string {
 	if !h.runs() {
 		return ""

@@ -198,10 +198,12 @@ func TestValidator(t *testing.T) {
 
 	all[0].ConsensusKey = mine
 	for silent, want := range map[int64]Level{0: OK, query.MaxSilentBlocks: OK, query.MaxSilentBlocks + 1: Warn} {
-		h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, query.Status{
+		h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, query.Status{Height: 78,
 			Home: &query.Home{BlocksSinceVote: silent}})})
 		require.Equal(t, want, h.votes(context.Background(), &all[0]).Level)
 	}
+	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, query.Status{Home: new(query.Home)})})
+	require.Equal(t, Skip, h.votes(t.Context(), &all[0]).Level, "nobody votes on a chain without a block")
 }
 
 // TestValidatorState: a stopped node's validator state that is missing fails, and one that is older than the
@@ -456,25 +458,47 @@ func TestNoQuorum(t *testing.T) {
 		return fmt.Sprintf(`{"address":"%s","pub_key":{"type":"tendermint/PubKeyEd25519","value":%q}}`,
 			ed25519.PubKey(all[i].ConsensusKey).Address(), base64.StdEncoding.EncodeToString(all[i].ConsensusKey))
 	}
+	peers := int64(0)
 	look := func(since time.Duration, second string) Finding {
 		h.Client = fakeNode(t, map[string]string{
-			"abci_query /connections":  answer(t, query.Connections{}),
+			"abci_query /connections":  answer(t, query.Connections{PeerHeight: peers}),
+			"abci_query /status":       answer(t, query.Status{}),
 			"abci_query /participants": answer(t, all),
 			"validators":               `{"total":"2","validators":[` + key(0) + `,` + key(1) + `]}`,
-			"consensus_state": fmt.Sprintf(`{"round_state":{"start_time":%q,"height_vote_set":[{"prevotes":`+
-				`["Vote{0:AB}",%q]}]}}`, time.Now().Add(-since).Format(time.RFC3339Nano), second),
+			"consensus_state": fmt.Sprintf(`{"round_state":{"height/round/step":"79/0/1","start_time":%q,`+
+				`"height_vote_set":[{"prevotes":["Vote{0:AB}",%q]}]}}`, time.Now().Add(-since).Format(time.RFC3339Nano), second),
 		})
 		return one(t, h, "last block")
 	}
 	f := look(time.Hour, "nil-Vote")
 	require.Equal(t, Fail, f.Level)
-	require.Contains(t, f.Found, fmt.Sprintf("no quorum: 1 of 2 validators vote, not 1 %q", all[1].Moniker))
+	require.Contains(t, f.Found, fmt.Sprintf("No quorum: 1 of 2 validators vote, not 1 %q", all[1].Moniker))
 	h.Node.SyncInfo.LatestBlockTime = time.Now().Add(-30 * time.Second)
 	f = look(30*time.Second, "nil-Vote")
 	require.Equal(t, Fail, f.Level, "as the explorer and query status --watch say")
-	require.Contains(t, f.Found, "want at most 20s; no quorum: 1 of 2 validators vote, not 1")
+	require.Contains(t, f.Found, "; No quorum: 1 of 2 validators vote, not 1")
 	require.Equal(t, Warn, look(time.Second, "nil-Vote").Level)
 	require.Equal(t, Warn, look(time.Hour, "Vote{1:AB}").Level)
+	peers = 78
+	require.Equal(t, Fail, look(time.Hour, "nil-Vote").Level, "the peers wait for block 79, too")
+	peers = 79
+	f = look(time.Hour, "nil-Vote")
+	require.Equal(t, OK, f.Level)
+	require.Contains(t, f.Found, "The node fetches blocks: it lacks block 79, and a peer has block 79")
+	peers = 0
+
+	h.Node.SyncInfo.LatestBlockTime = time.Now().Add(-10 * time.Second)
+	f = look(10*time.Second, "nil-Vote")
+	require.Equal(t, Warn, f.Level, "a block took 0.06 s")
+	require.Contains(t, f.Found, "No quorum: 1 of 2 validators vote")
+	require.Equal(t, OK, look(10*time.Second, "Vote{1:AB}").Level)
+	require.Equal(t, OK, look(time.Second, "nil-Vote").Level)
+
+	h.Node.SyncInfo = coretypes.SyncInfo{} // a chain that never began
+	f = look(75*time.Second, "nil-Vote")
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "the chain has no block yet; No quorum: 1 of 2 validators vote, not 1")
+	require.Equal(t, OK, look(time.Second, "nil-Vote").Level)
 }
 
 // TestWitnessesAtOnce: the witnesses are asked at once, so those that hang cost the time of one.

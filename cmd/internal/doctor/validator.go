@@ -113,6 +113,8 @@ func (h *Home) votes(ctx context.Context, p *app.Participant) Finding {
 	switch {
 	case err != nil:
 		return skip("the node does not say whether it votes: %v", err)
+	case s.Height == 0:
+		return skip("%v, of participant %d: the chain has no block yet", address, p.Index)
 	case s.Home.IsSilent():
 		return warn("see the checks validator signer, peers, peer clocks and disk, and the node's log", "%v, of participant "+
 			"%d: no vote of it in the last %d blocks", address, p.Index, s.Home.BlocksSinceVote)

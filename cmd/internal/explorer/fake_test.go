@@ -15,6 +15,7 @@ import (
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/crypto/ed25519"
+	cmtbytes "github.com/cometbft/cometbft/libs/bytes"
 	ctypes "github.com/cometbft/cometbft/rpc/core/types"
 	cmttypes "github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
@@ -256,6 +257,10 @@ func (f *fake) Validators(context.Context, *int64, *int, *int) (*ctypes.ResultVa
 }
 
 // ConsensusState has votes of the first two validators.
+func (f *fake) ABCIQuery(context.Context, string, cmtbytes.HexBytes) (*ctypes.ResultABCIQuery, error) {
+	return new(ctypes.ResultABCIQuery), nil
+}
+
 func (f *fake) ConsensusState(context.Context) (*ctypes.ResultConsensusState, error) {
 	return &ctypes.ResultConsensusState{RoundState: json.RawMessage(`{"height_vote_set":[{"prevotes":` +
 		`["Vote{0:AB}","nil-Vote","nil-Vote","nil-Vote"],` +

@@ -58,8 +58,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 // full bucket again.
 const keptGuests = 10_000
 
-// pageShare is the min number of connections that a client may have in addition to its streams. A
-// browser opens six.
+// pageShare is the min number of connections that a client may have in addition to its streams. A browser opens six.
 const pageShare = 16
 
 // clientOf returns the name of the client at a remote address: the IPv4 address or the IPv6 /64.

@@ -34,8 +34,7 @@ const modelsPerClient, maxModels = 2, 8
 // keptPages is the number of pages that the explorer can show while the node does not answer.
 const writtenBytes, keptPages = 8 << 20, 64
 
-// Open prepares an explorer of a node's RPC address, as tcp://host:port or
-// http://host:port. It does not connect.
+// Open prepares an explorer of a node's RPC address, as tcp://host:port or http://host:port. It does not connect.
 func Open(node string, o Options) (*Server, error) {
 	c, err := client.New(node)
 	if err != nil {
@@ -140,9 +139,8 @@ func ListenNear(address string) (net.Listener, error) {
 	return nil, err
 }
 
-// OpenNear opens an explorer of the node at rpc with the default options, and with an evaluator
-// unless it is nil. The explorer listens at the default address, or at one of the next ports if the
-// port is in use.
+// OpenNear opens an explorer of the node at rpc with the default options, and with an evaluator unless it is nil. The
+// explorer listens at the default address, or at one of the next ports if the port is in use.
 func OpenNear(rpc string, e chainview.Evaluator) (*Server, net.Listener, error) {
 	a := home.DefaultAppConfig()
 	a.Explorer.Eval = e != nil
@@ -154,9 +152,8 @@ func OpenNear(rpc string, e chainview.Evaluator) (*Server, net.Listener, error) 
 	return s, l, err
 }
 
-// Beside serves the explorer in the node's process if app.toml enables it. It is a
-// node.Hooks.StartServices. The explorer reads the node's RPC like any client, and if it fails
-// after its start the node continues.
+// Beside serves the explorer in the node's process if app.toml enables it. It is a node.Hooks.StartServices. The
+// explorer reads the node's RPC like any client, and if it fails after its start the node continues.
 func Beside(ctx context.Context, n node.ServiceContext) (ended <-chan struct{}, err error) {
 	if !n.App.Explorer.Enabled {
 		return nil, nil

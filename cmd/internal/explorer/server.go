@@ -64,8 +64,7 @@ func fill[T int | float64 | time.Duration](x *T, value T) {
 	}
 }
 
-// OptionsOf returns the explorer's options in app.toml. It uses the evaluator only if explorer.eval
-// is set.
+// OptionsOf returns the explorer's options in app.toml. It uses the evaluator only if explorer.eval is set.
 func OptionsOf(a home.AppConfig, e chainview.Evaluator) Options {
 	o := Options{
 		Hosts: a.API.HostNames(), Rate: a.API.Rate, Burst: a.API.Burst,
@@ -95,7 +94,6 @@ type Server struct {
 	ended           chan struct{} // closed when Serve shuts down, which ends the streams
 	own             own
 	node            string // RPC address in the commands on pages
-	// export returns the model after a round with its proof. It is nil if there is no node to
-	// query.
+	// export returns the model after a round with its proof. It is nil if there is no node to query.
 	export func(ctx context.Context, epoch, round uint64) (*modelfile.File, error)
 }

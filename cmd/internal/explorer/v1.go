@@ -80,8 +80,7 @@ func limitOf(r *pages.Request, most uint64, of string) uint64 {
 	return min(limit, most)
 }
 
-// windowOf returns the part of a list by participant selected by ?limit= and ?from=, a
-// participant's number.
+// windowOf returns the part of a list by participant selected by ?limit= and ?from=, a participant's number.
 func windowOf[T any](r *pages.Request, list []T, index func(T) uint32) []T {
 	limit, from := limitOf(r, mostPeople, "participants"), uint64(0)
 	if q := r.Value("from"); q != "" {
@@ -104,8 +103,7 @@ func answerRounds(r *pages.Request) any {
 	return out
 }
 
-// roundAsked parses {round}, of the running epoch, or {epoch}/{round}; "latest" is the last closed
-// round.
+// roundAsked parses {round}, of the running epoch, or {epoch}/{round}; "latest" is the last closed round.
 func roundAsked(r *pages.Request) (at params.RoundID) {
 	if r.PathValue("epoch") != "" {
 		return r.Place()

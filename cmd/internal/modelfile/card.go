@@ -1,6 +1,5 @@
-// Package modelfile writes a trained model to a safetensors or npz file, with a card that
-// states the model's origin and the proof of that card, and reads such files. Package verify checks
-// them against the chain.
+// Package modelfile writes a trained model to a safetensors or npz file, with a card that states the model's origin
+// and the proof of that card, and reads such files. Package verify checks them against the chain.
 package modelfile
 
 import (
@@ -34,8 +33,7 @@ var ErrFile = errors.New("not an exported model")
 // Uncontained is the only value of Card.ExporterTrainer.
 const Uncontained = "not contained"
 
-// Card describes a model. All fields except Accuracy, Tested and ExporterTrainer follow from the
-// proof.
+// Card describes a model. All fields except Accuracy, Tested and ExporterTrainer follow from the proof.
 type Card struct {
 	Version string `json:"version"`
 	ChainID string `json:"chain_id"`
@@ -45,17 +43,15 @@ type Card struct {
 	Closed  uint64 `json:"closed"` // height that closed the round
 	Preset  string `json:"preset,omitempty"`
 	Rule    string `json:"rule"`
-	// The number of active participants in the state of the header, because the record does not
-	// hold the round's N.
+	// The number of active participants in the state of the header, because the record does not hold the round's N.
 	Participants int          `json:"participants"`
 	Byzantine    int          `json:"byzantine"` // f for that number, by the params of the round's epoch
 	Included     int          `json:"included"`  // gradients in the round
 	Model        params.Model `json:"model"`
 	ModelHash    string       `json:"model_hash"`
 	Mechanism    string       `json:"mechanism"`
-	// Epsilon is the largest spent epsilon of a participant in all rounds up to Height, at Delta,
-	// rounded up to four decimals. Null means NO DP GUARANTEE. On a test chain the noise may be
-	// known, so Epsilon guarantees nothing.
+	// Epsilon is the largest spent epsilon of a participant in all rounds up to Height, at Delta, rounded up to four
+	// decimals. Null means NO DP GUARANTEE. On a test chain the noise may be known, so Epsilon guarantees nothing.
 	Epsilon   *float64 `json:"epsilon"`
 	Delta     float64  `json:"delta,omitempty"`
 	TestChain bool     `json:"test_chain,omitempty"`
@@ -94,9 +90,8 @@ type Adaptation struct {
 	Privacy string  `json:"privacy"`
 }
 
-// Bundle is the proof of a model. The record of the round holds the hash of the parameters. The
-// header's application hash proves the record, the params and the participants. Validators that the
-// verifier trusts signed the header.
+// Bundle is the proof of a model. The record of the round holds the hash of the parameters. The header's application
+// hash proves the record, the params and the participants. Validators that the verifier trusts signed the header.
 type Bundle struct {
 	Header []byte `json:"header"` // LightBlock in protobuf: signed header and validators
 	proof.Bundle
@@ -153,9 +148,8 @@ func (f *File) CheckProven() error {
 	return f.Check()
 }
 
-// Check verifies everything that needs no trust: the parameters against the record, the proofs
-// against the header's application hash, and the card against the proven values. It does not check
-// that the header belongs to the chain.
+// Check verifies everything that needs no trust: the parameters against the record, the proofs against the header's
+// application hash, and the card against the proven values. It does not check that the header belongs to the chain.
 func (f *File) Check() error {
 	digest := f.Card.Digest
 	f.Card.seal()
@@ -219,8 +213,7 @@ func (b Bundle) State() (*types.LightBlock, app.Record, *app.State, error) {
 	)
 }
 
-// Describe verifies the bundle against its own header, and returns the card that follows from it,
-// without a digest.
+// Describe verifies the bundle against its own header, and returns the card that follows from it, without a digest.
 func (b Bundle) Describe() (Card, error) {
 	header, r, s, err := b.State()
 	if err != nil {

@@ -84,8 +84,7 @@ func layers(m params.Model) (shapes []Tensor) {
 	return shapes
 }
 
-// plausible returns an error if a card's description of its model is impossible, so that no
-// computation uses it.
+// plausible returns an error if a card's description of its model is impossible, so that no computation uses it.
 func plausible(m params.Model) error {
 	if m.Kind == params.ModelExternal {
 		if err := m.ValidateExternal(); err != nil {

@@ -13,9 +13,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// NumPy's archive: a zip of arrays in the format of numpy.lib.format, version
-// 2.0. The card is an array without dimensions that holds one byte string:
-// json.loads(numpy.load(file)["card"].item()).
+// NumPy's archive: a zip of arrays in the format of numpy.lib.format, version 2.0. The card is an array without
+// dimensions that holds one byte string: json.loads(numpy.load(file)["card"].item()).
 
 func encodeNPZ(f *File, tensors []Tensor) ([]byte, error) {
 	var out bytes.Buffer

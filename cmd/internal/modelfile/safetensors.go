@@ -10,9 +10,8 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// The format of github.com/huggingface/safetensors: the length of the header as
-// 8 bytes little endian, the header as JSON, filled with spaces to a multiple of
-// 8, and the data.
+// The format of github.com/huggingface/safetensors: the length of the header as 8 bytes little endian, the header as
+// JSON, filled with spaces to a multiple of 8, and the data.
 
 type safeTensor struct {
 	Dtype   string `json:"dtype"`

@@ -110,8 +110,7 @@ func guaranteedEpsilon(p Plan) float64 {
 	return p.RDPEpsilon
 }
 
-// remedies describes the changes of participants, rule or f after which the rule's theorem would
-// cover the consortium.
+// remedies describes the changes of participants, rule or f after which the rule's theorem would cover the consortium.
 func (in Input) remedies() string {
 	var cures []string
 	if rule, err := rules.Lookup(in.Rule); err == nil {

@@ -10,9 +10,8 @@
 // Evidence.Prove makes [Facts] of evidence and of trusted headers, with proofs that stand elsewhere
 // too: the card of a model proves values of the state, the audit log proves operations.
 //
-// All files of the archive follow from the evidence, which its signature covers: Verify proves the
-// evidence, renders the page again and compares every byte. docs/VERIFY.md is its manual, and the
-// tests of package audit are its tests.
+// All files of the archive follow from the evidence, which its signature covers: Verify proves the evidence, renders
+// the page again and compares every byte. docs/VERIFY.md is its manual, and the tests of package audit are its tests.
 package dossier
 
 import (

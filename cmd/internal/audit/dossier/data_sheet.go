@@ -23,8 +23,7 @@ const (
 	maxAnswer = 4 << 10
 )
 
-// sheetDomain is the prefix of the bytes that a member signs. No other message of the project begins
-// with it.
+// sheetDomain is the prefix of the bytes that a member signs. No other message of the project begins with it.
 const sheetDomain = "spdl/data-sheet/v1\n"
 
 // Sheet is the declaration of a member.
@@ -74,8 +73,7 @@ func (s Sheet) Check() error {
 	return nil
 }
 
-// Verify returns an error unless the signature is by the key Signer. The chain says to which member
-// that key belongs.
+// Verify returns an error unless the signature is by the key Signer. The chain says to which member that key belongs.
 func (s Sheet) Verify(chainID string) error {
 	if len(s.Signer) != ed25519.PublicKeySize || !ed25519.Verify(s.Signer, s.content(chainID), s.Signature) {
 		return fmt.Errorf("%w: its signature is not one of %X for participant %d of chain %q", ErrSheet, s.Signer,

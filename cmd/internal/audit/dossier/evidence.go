@@ -30,18 +30,15 @@ type Evidence struct {
 	Records   [][]byte         `json:"records"` // of all closed rounds; their hashes are the leaves of the tree History
 	Members   []Members        `json:"members"` // on both sides of each change of members or their keys
 	Headers   [][]byte         `json:"headers"` // of all heights up to the bundle's, in protobuf
-	// Log has the bundle's header as its last. The results of its entries are the word of the author's
-	// replay.
+	// Log has the bundle's header as its last. The results of its entries are the word of the author's replay.
 	Log *audit.Log `json:"log"`
-	// Handover lets the release that executes the later heights continue. A reader of the dossier
-	// gets no proof of it, and no sentence rests on it. It is nil unless the dossier ends at an
-	// upgrade.
+	// Handover lets the release that executes the later heights continue. A reader of the dossier gets no proof of it,
+	// and no sentence rests on it. It is nil unless the dossier ends at an upgrade.
 	Handover *audit.Handover `json:"handover,omitempty"`
 	Declared Declaration     `json:"declared"`
 }
 
-// Members are all participants at a height. The application hash in the header of that height
-// proves them.
+// Members are all participants at a height. The application hash in the header of that height proves them.
 type Members struct {
 	Height uint64       `json:"height"`
 	Proven proof.Proven `json:"participants"`

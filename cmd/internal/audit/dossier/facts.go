@@ -157,8 +157,7 @@ type Snapshot struct {
 	All    []app.Participant
 }
 
-// Active returns the number of active participants in the state on which the block of a height was
-// executed.
+// Active returns the number of active participants in the state on which the block of a height was executed.
 func (f *Facts) Active(height uint64) (n int) {
 	all := f.Members[0].All
 	for _, s := range f.Members {

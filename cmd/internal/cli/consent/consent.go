@@ -1,5 +1,4 @@
-// Package consent has the command with which a home consents to the epochs that train on its data,
-// or rejects them.
+// Package consent has the command with which a home consents to the epochs that train on its data, or rejects them.
 package consent
 
 import (
@@ -93,8 +92,7 @@ func (o *options) run(r *command.Run, args []string) error {
 	})
 }
 
-// decide signs the decision on an offer with each of the home's participants, and adds the records to
-// the log.
+// decide signs the decision on an offer with each of the home's participants, and adds the records to the log.
 func (o *options) decide(ctx context.Context, offer *offered, deciding []home.Participant, log *consent.Log) error {
 	decision := consent.Consented
 	if o.reject {

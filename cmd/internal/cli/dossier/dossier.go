@@ -187,8 +187,7 @@ func (o *options) signSheet(r *command.Run) error {
 	return r.Show(map[string]string{"sheet": string(signed)}, command.Line(string(signed)))
 }
 
-// earlier returns the evidence of the dossier to continue, verified by the genesis of the replay, nil for
-// none.
+// earlier returns the evidence of the dossier to continue, verified by the genesis of the replay, nil for none.
 func (o *options) earlier(ctx context.Context, src source.Source, how source.Options) (*dossier.Evidence, error) {
 	if o.after == "" {
 		return nil, nil

@@ -56,8 +56,8 @@ func configSet() *cobra.Command {
 		Use:   "set KEY VALUE [KEY VALUE ...]",
 		Short: "Change keys in config.toml and app.toml; comments and order stay",
 		Long: `Change keys in config.toml and app.toml; comments and order stay. The files are written only if a node would
-start with all new values. A list is given with commas, as a,b, or as a JSON array. A node that runs takes
-most keys at its next start.`,
+start with all new values. A list is given with commas, as a,b, or as a JSON array. A node that runs reads
+p2p.allowed_peers and p2p.members_only again within seconds, and takes other keys at its next start.`,
 		Example: "  spdl config set worker.data /srv/patients.csv\n" +
 			"  spdl config set explorer.enabled true --home ./node",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -82,7 +82,13 @@ most keys at its next start.`,
 			for _, s := range set {
 				fmt.Fprintf(w, "%s = %v in %s%s\n", s.Key, s, s.File, was[s.Key])
 			}
-			fmt.Fprintln(w, "a node that runs takes it at its next start")
+			for _, s := range set {
+				when := "takes " + s.Key + " at its next start"
+				if s.Key == "p2p.allowed_peers" || s.Key == "p2p.members_only" { // package admission
+					when = "reads " + s.Key + " again within seconds"
+				}
+				fmt.Fprintln(w, "a node that runs "+when)
+			}
 		})
 	})
 }

@@ -12,24 +12,30 @@ import (
 )
 
 // logStandstill warns, and again each minute, while the node, whose blocks are its peers', has waited longer than
-// client.Overdue for the next: which validators vote, and which do not.
+// client.Overdue for the next: which validators vote, and which do not. It logs when a block comes again.
 func logStandstill(ctx context.Context, n *node.Running, logger log.Logger) {
-	rpc, pause := rpclocal.New(n.Node), client.Overdue
-	for {
+	const pause = time.Second
+	overdue := int(client.Overdue / pause)
+	height, waits := uint64(0), 0 // in pauses: while the process is stopped, it does not wait
+	for rpc := rpclocal.New(n.Node); ; waits++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(pause):
 		}
-		pause = client.Overdue
 		s := n.Application.State()
-		if s == nil || n.Node.ConsensusReactor().WaitSync() {
-			continue
-		}
-		votes, err := client.ReadVotes(ctx, rpc, s.Participants)
-		if waits := time.Since(votes.Since); err == nil && waits > client.Overdue {
-			pause = time.Minute
-			logger.Warn(votes.Standstill(), "height", s.Height+1, "seconds", int(waits.Seconds()))
+		switch {
+		case s == nil || n.Node.ConsensusReactor().WaitSync():
+			waits = 0
+		case s.Height != height:
+			if waits > overdue {
+				logger.Info("The chain makes blocks again", "height", s.Height, "seconds", waits)
+			}
+			height, waits = s.Height, 0
+		case waits%60 == overdue:
+			if votes, err := client.ReadVotes(ctx, rpc, s.Participants); err == nil {
+				logger.Warn(votes.Standstill(), "height", height+1, "seconds", waits)
+			}
 		}
 	}
 }

@@ -26,8 +26,7 @@ import (
 // examples is the size of MNIST's training set.
 const examples = 60000
 
-// Command returns the command that computes the cost and the accuracy of a training. It asks no
-// node.
+// Command returns the command that computes the cost and the accuracy of a training. It asks no node.
 func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.New(&cobra.Command{

@@ -90,8 +90,9 @@ func (n node) look(all context.Context) (*Glance, error) {
 		return nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 	}
 	g.Moniker, g.CatchingUp = comet.NodeInfo.Moniker, comet.SyncInfo.CatchingUp
-	if at := comet.SyncInfo.LatestBlockTime; at.Unix() > 0 {
-		g.BlockAge = g.At.Sub(at).Seconds()
+	var last *time.Time
+	if at := &comet.SyncInfo.LatestBlockTime; comet.SyncInfo.LatestBlockHeight > 0 {
+		last, g.BlockAge = at, g.At.Sub(*at).Seconds()
 	}
 	if net, err := n.RPC().NetInfo(ctx); err == nil {
 		g.Peers = net.NPeers
@@ -110,7 +111,7 @@ func (n node) look(all context.Context) (*Glance, error) {
 	g.Status, g.Offences = now.Status, r.Offences()
 	g.Standings, g.Spend = chainview.Ask[[]query.Standing](r, "/reputation"), chainview.Ask[[]query.Spend](r, "/privacy")
 	g.Trouble = g.troubles(r.Standings())
-	g.Votes = votes(ctx, n.Client, g.BlockAge, g.CatchingUp)
+	g.Votes = votes(ctx, n.Client, last, g.CatchingUp)
 	points := now.Running()
 	if len(points) == 0 { // none is closed, or a node after state sync does not hold the last
 		return g, r.Err()

@@ -77,12 +77,11 @@ func queryStatus() *cobra.Command {
 			}
 			if node, err := c.RPC().Status(ctx); err == nil {
 				s.CatchingUp = node.SyncInfo.CatchingUp
+				s.hint = view.Hint(string(node.NodeInfo.ID()))
 				if node.SyncInfo.LatestBlockHeight > 0 {
-					s.LastBlock = &node.SyncInfo.LatestBlockTime
-					s.Votes = votes(ctx, c, time.Since(*s.LastBlock).Seconds(), s.CatchingUp)
-				} else {
-					s.hint = view.Hint(string(node.NodeInfo.ID()))
+					s.LastBlock, s.hint = &node.SyncInfo.LatestBlockTime, ""
 				}
+				s.Votes = votes(ctx, c, s.LastBlock, s.CatchingUp)
 			}
 			if net, err := c.RPC().NetInfo(ctx); err == nil {
 				s.Peers = &net.NPeers
@@ -117,15 +116,15 @@ func (s chainStatus) text(w io.Writer, now time.Time) {
 	}
 }
 
-// votes returns who votes for the block that a node waits for, by the age of the last block in seconds. It returns nil
-// if blocks come, if the node needs none, or if its RPC does not say.
-func votes(ctx context.Context, c *client.Client, age float64, idle bool) *client.Votes {
-	if age <= client.Overdue.Seconds() || idle {
+// votes returns who votes for the block that a node waits for, by the time of the last block, nil before the first. It
+// returns nil if blocks come, if the node needs none or has just begun, or if its RPC does not say.
+func votes(ctx context.Context, c *client.Client, last *time.Time, idle bool) *client.Votes {
+	if last != nil && time.Since(*last) <= client.Overdue || idle {
 		return nil
 	}
 	participants, _ := c.Participants(ctx) // without them validators have no names
 	v, err := client.ReadVotes(ctx, c.RPC(), participants)
-	if err != nil {
+	if err != nil || last == nil && time.Since(v.Since) <= client.Overdue {
 		return nil
 	}
 	return &v
@@ -133,7 +132,9 @@ func votes(ctx context.Context, c *client.Client, age float64, idle bool) *clien
 
 // blockText returns the line about the age of the last block at a time, "" if it is not known.
 func (s chainStatus) blockText(now time.Time) string {
-	if s.LastBlock == nil { // before the first block peersText has the gap
+	if s.LastBlock == nil && s.Votes != nil {
+		return "last block    none: " + command.Plain(s.Votes.Standstill()) + "\n"
+	} else if s.LastBlock == nil { // before the first block peersText has the gap
 		return ""
 	}
 	age := now.Sub(*s.LastBlock).Round(time.Second)

@@ -50,6 +50,8 @@ func TestStatusText(t *testing.T) {
 
 	s = chainStatus{Status: s.Status}
 	require.NotContains(t, text(s), "last block")
+	s.Votes = &client.Votes{Silent: []string{`2 "carol"`, `3 "dave"`}, All: 4}
+	require.Contains(t, text(s), `last block    none: No quorum: 2 of 4 validators vote, not 2 "carol", 3 "dave"`)
 	require.NotContains(t, text(s), "peers")
 	peers, s.Peers, s.hint = 0, &peers, "they close"
 	require.Contains(t, text(s), "peers         0 connected: they close\n")
@@ -73,11 +75,19 @@ func TestVotes(t *testing.T) {
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL)
 	require.NoError(t, err)
-	overdue := client.Overdue.Seconds()
-	require.Nil(t, votes(t.Context(), c, overdue-1, false))
-	require.Nil(t, votes(t.Context(), c, overdue+1, true))
-	require.Equal(t, "No quorum: 1 of 2 validators vote, not BB, and a block takes more than two thirds",
-		votes(t.Context(), c, overdue+1, false).Standstill())
+	recent, old := time.Now().Add(time.Second-client.Overdue), time.Now().Add(-time.Second-client.Overdue)
+	require.Nil(t, votes(t.Context(), c, &recent, false))
+	require.Nil(t, votes(t.Context(), c, &old, true))
+	const lost = "No quorum: 1 of 2 validators vote, not BB, and a block takes more than two thirds"
+	require.Equal(t, lost, votes(t.Context(), c, &old, false).Standstill())
+	require.Equal(t, lost, votes(t.Context(), c, nil, false).Standstill(), "a chain that never began")
+	answers["consensus_state"] = strings.Replace(answers["consensus_state"], `{"height_`,
+		`{"height/round/step":"78/0/1","start_time":"`+time.Now().Format(time.RFC3339)+`","height_`, 1)
+	require.Nil(t, votes(t.Context(), c, nil, false), "the node has just begun")
+	require.Equal(t, lost, votes(t.Context(), c, &old, false).Standstill())
+	answers["abci_query"] = `{"response":{"value":"eyJwZWVyX2hlaWdodCI6OTB9"}}` // {"peer_height":90}
+	require.Equal(t, "The node fetches blocks: it lacks block 78, and a peer has block 90",
+		votes(t.Context(), c, &old, false).Standstill())
 	delete(answers, "consensus_state")
-	require.Nil(t, votes(t.Context(), c, overdue+1, false))
+	require.Nil(t, votes(t.Context(), c, &old, false))
 }

@@ -96,8 +96,9 @@ func (g *Glance) text(w io.Writer) {
 	s := g.Status
 	lines := append([]string{fmt.Sprintf("%s  %s  %s  %d peers  %s", oneLine(s.ChainID, nameRunes),
 		oneLine(g.Moniker, nameRunes), g.At.Format(time.TimeOnly), g.Peers, g.phase())}, g.alarms()...)
-	lines = append(lines, fmt.Sprintf("%d of %d rounds closed%s   height %d, %.1f s ago   epoch %d   %d of %d gradients "+
-		"pending   rule %s   %s", s.Round, s.Rounds, g.timeLeft(), s.Height, g.BlockAge, s.Epoch, s.Pending, s.Participants,
+	age := map[bool]string{false: "no block yet", true: fmt.Sprintf("%.1f s ago", g.BlockAge)}[s.Height > 0]
+	lines = append(lines, fmt.Sprintf("%d of %d rounds closed%s   height %d, %s   epoch %d   %d of %d gradients "+
+		"pending   rule %s   %s", s.Round, s.Rounds, g.timeLeft(), s.Height, age, s.Epoch, s.Pending, s.Participants,
 		oneLine(s.Rule, nameRunes), g.epsilon()))
 	lines = append(lines, g.against()...)
 	if r := g.Last; r != nil {
@@ -117,7 +118,7 @@ func (g *Glance) text(w io.Writer) {
 // phase returns the phase of the training in a few words.
 func (g *Glance) phase() string {
 	switch {
-	case g.CatchingUp:
+	case g.CatchingUp, g.Votes != nil && g.Votes.Fetches():
 		return "catching up"
 	case g.Votes != nil:
 		return "NO BLOCK"

@@ -1,5 +1,4 @@
-// Package shape has the flags for the parameters of an epoch, in a genesis and in a proposal of a
-// later epoch.
+// Package shape has the flags for the parameters of an epoch, in a genesis and in a proposal of a later epoch.
 package shape
 
 import (

@@ -2,6 +2,7 @@ package tx
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,7 +35,7 @@ func proveConsensusKey(s *sender, chainID string, pub []byte) ([]byte, error) {
 }
 
 func txJoin() *cobra.Command {
-	o, identity := &signOptions{}, &keys.IdentityOptions{}
+	o, identity, yes := &signOptions{}, &keys.IdentityOptions{}, false
 	cmd := transact(&cobra.Command{Use: "join", Short: "Ask for membership with the home's keys",
 		Example: "  spdl tx join --home ./node --node tcp://a.example.org:26657\n" +
 			"  spdl tx join --home ./node --dry-run > join.b64"}, o,
@@ -44,8 +45,11 @@ func txJoin() *cobra.Command {
 				return nil, err
 			}
 			if c, _, err := s.run.LoadHome(); err == nil && who.Address == "" && len(who.NodeIDs) > 0 {
-				s.run.Warn("no address is registered: " + keys.NoAddress(c) + "; give --address HOST:PORT, unless the node " +
-					"dials alone")
+				text := "no address is registered: " + keys.NoAddress(c)
+				if !yes && !o.dryRun {
+					return nil, command.Usage(errors.New(text + ": give --address HOST:PORT, or --yes if the node dials alone"))
+				}
+				s.run.Warn(text + "; give --address HOST:PORT, unless the node dials alone")
 			}
 			chainID, err := s.chain(ctx)
 			if err != nil {
@@ -68,24 +72,29 @@ func txJoin() *cobra.Command {
 		"Start its node\n" +
 		"before: a validator that does not vote weakens the chain, and a participant that sends no gradient holds rounds up."
 	identity.Flags(cmd)
+	command.Flag(cmd, &yes, "yes", false, "join without an address at which other nodes reach this one")
 	return cmd
 }
 
 func txLeave() *cobra.Command {
 	yes := false
 	cmd := acting(&cobra.Command{Use: "leave", Short: "Leave the consortium at the next round boundary",
-		Example: "  spdl tx leave --home ./node"}, &signOptions{},
+		Example: "  spdl tx leave --home ./node --yes"}, &signOptions{},
 		func(ctx context.Context, s *sender, p app.Participant, _ []string) (tx.Body, error) {
 			m, err := s.Membership(ctx)
 			if err != nil {
 				return nil, err
 			}
-			if err := s.show(chainview.EffectOfEnd(m, p.Index), "leave", yes); err != nil {
+			if err := s.show(chainview.EffectOfEnd(m, p.Index), "leave", true); err != nil {
 				return nil, err
+			}
+			if !yes && !s.options.dryRun {
+				return nil, command.Usage(errors.New("leaving is final, and waits for nobody's approval: at the next round " +
+					"boundary the membership ends, and the chain never accepts this home's keys again; leave with --yes"))
 			}
 			return &tx.Remove{Participant: p.Index, Subject: p.Index, Nonce: p.Nonce + 1}, nil
 		})
-	command.Flag(cmd, &yes, "yes", false, "leave even if f falls to 0")
+	command.Flag(cmd, &yes, "yes", false, "leave for good, even if f falls to 0")
 	cmd.Long = cmd.Short + ".\nKeep the node running for one more block, on which its validator still has to vote. " +
 		"Nobody else gets its index.\nThe models keep what its gradients taught them: spdl audit withdraw INDEX says since " +
 		"which round,\nand what training again without them costs."

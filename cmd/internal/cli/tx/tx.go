@@ -292,9 +292,11 @@ func catchingUp(height int64, hint string) error {
 		"catching_up false", client.ErrNotTaken, height)
 }
 
-// included waits for the block of a transaction and returns its height. It warns at intervals of patience. If the
-// proposal of an approval or a withdrawal no longer waits, it fails, because no block can accept the transaction.
+// included waits for the block of a transaction and returns its height. It warns once that it waits, and once more of
+// a chain that stands. If the proposal of an approval or a withdrawal no longer waits, it fails, because no block can
+// accept the transaction.
 func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, error) {
+	said := ""
 	for began := time.Now(); ; {
 		look, stop := context.WithTimeout(ctx, patience)
 		height, err := s.Included(look, t, pollInterval)
@@ -316,9 +318,17 @@ func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, erro
 			return 0, fmt.Errorf("proposal %s does not wait: it was enacted, replaced, discarded or dropped before this %s "+
 				"came into a block (spdl query proposals)", r.Proposal, t.Kind())
 		}
-		s.run.Warn(fmt.Sprintf("no block has the transaction after %v, waiting for up to %v", waited, s.options.timeout))
+		all, _ := s.Participants(ctx) // without them validators have no names
+		text := fmt.Sprintf("no block has the transaction yet, waiting for up to %v", s.options.timeout)
+		if v, err := client.ReadVotes(ctx, s.RPC(), all); err == nil && time.Since(v.Since) > client.Overdue {
+			text += ". " + command.Plain(v.Standstill())
+		}
+		if text != said {
+			said = text
+			s.run.Warn(text)
+		}
 	}
 }
 
-// patience is the time between two warnings about a transaction that is in no block yet.
+// patience is the time between two looks at a transaction that is in no block yet.
 const patience = 3 * time.Second

@@ -12,10 +12,9 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// A chart is a line chart of one quantity by round. Its y axis ends at a round number or a given
-// bound, and begins at 0. For shares that are all high, the axis begins at a round share below the
-// smallest, because otherwise the last rounds of a training look alike; the legend then names that
-// share.
+// A chart is a line chart of one quantity by round. Its y axis ends at a round number or a given bound, and begins at
+// 0. For shares that are all high, the axis begins at a round share below the smallest, because otherwise the last
+// rounds of a training look alike; the legend then names that share.
 type chart struct {
 	Name, Title  string
 	Unit         string // "%" shows shares as per cent, spentUnit values as epsilon
@@ -74,9 +73,8 @@ func (chart) Bottom() float64 { return frameBottom }
 // Guessed reports whether the bound is what guessing gives.
 func (c chart) Guessed() bool { return c.guess != nil }
 
-// chartOf draws one quantity of the points that have it. The y axis ends at top, or at a round
-// number above the largest value if that is larger. The page at the given address has the values as
-// CSV.
+// chartOf draws one quantity of the points that have it. The y axis ends at top, or at a round number above the
+// largest value if that is larger. The page at the given address has the values as CSV.
 func chartOf(page, name, title, unit string, top float64, points []chainview.Point,
 	of func(chainview.Point) *float64, guess *float64) chart {
 	c := chart{Name: name, Title: title, Unit: unit, Across: "round", guess: guess,
@@ -92,8 +90,7 @@ func chartOf(page, name, title, unit string, top float64, points []chainview.Poi
 	return c
 }
 
-// one draws the chart's own values, of which there are at least two, as one line, and describes them
-// in the legend.
+// one draws the chart's own values, of which there are at least two, as one line, and describes them in the legend.
 func (c *chart) one(from, until uint64, top float64) {
 	lowest, highest := math.Inf(1), math.Inf(-1)
 	for _, d := range c.dots {

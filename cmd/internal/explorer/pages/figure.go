@@ -16,8 +16,7 @@ type Curve struct {
 	Values []float64
 }
 
-// A Figure is a picture of values by round, as the explorer draws it, for other pages with the style
-// sheet of Style.
+// A Figure is a picture of values by round, as the explorer draws it, for other pages with the style sheet of Style.
 type Figure struct {
 	Name, Title, Legend string  // a single unnamed curve describes itself in place of Legend
 	Across              string  // what the horizontal axis counts

@@ -68,8 +68,7 @@ func home(r *Request) Content {
 	return Content{"home", "Training", b}
 }
 
-// lastMeasured returns the last point with an accuracy, or else the last point. It returns nil if
-// there are no points.
+// lastMeasured returns the last point with an accuracy, or else the last point. It returns nil if there are no points.
 func lastMeasured(points []chainview.Point) *chainview.Point {
 	for i := len(points) - 1; i >= 0; i-- {
 		if points[i].Accuracy != nil {

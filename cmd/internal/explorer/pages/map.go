@@ -11,9 +11,8 @@ import (
 	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
-// A gradientMap is the picture of a round's shape. Both axes have the same scale, because the
-// picture shows distances. A line leads from a point to its name if the name is not beside the
-// point.
+// A gradientMap is the picture of a round's shape. Both axes have the same scale, because the picture shows distances.
+// A line leads from a point to its name if the name is not beside the point.
 type gradientMap struct {
 	Width, Height int
 	Points        []mapPoint
@@ -113,8 +112,7 @@ func (b box) meets(o box) bool {
 	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
 }
 
-// label returns the box of a point's name that begins at a position. A letter is as wide as on a
-// telephone.
+// label returns the box of a point's name that begins at a position. A letter is as wide as on a telephone.
 func (p *mapPoint) label(x, y float64) box {
 	const letter = 11
 	runes := utf8.RuneCountInString(p.Name)
@@ -124,9 +122,8 @@ func (p *mapPoint) label(x, y float64) box {
 	return box{x, y - nameHeight + 4, x + letter*float64(runes), y + 4}
 }
 
-// spread moves the names apart. Each name stands on the right of its point or on the left, or else
-// below, where it covers neither a point nor another name. It returns the position of the lowest
-// name.
+// spread moves the names apart. Each name stands on the right of its point or on the left, or else below, where it
+// covers neither a point nor another name. It returns the position of the lowest name.
 func spread(points []mapPoint) (lowest float64) {
 	order := make([]*mapPoint, len(points))
 	var taken []box

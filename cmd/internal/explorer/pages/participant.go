@@ -39,8 +39,7 @@ func shareOf(s query.Spend) float64 {
 	return *s.Epsilon / s.Budget
 }
 
-// participant shows one participant: its results in the last rounds, its spent privacy and its
-// offences.
+// participant shows one participant: its results in the last rounds, its spent privacy and its offences.
 func participant(r *Request) Content {
 	index := r.Number("participant", r.PathValue("index"))
 	who, results := r.Results(index)
@@ -124,9 +123,8 @@ func participants(r *Request) Content {
 	return Content{"participants", "Participants", b}
 }
 
-// firstConcerns sorts standings by urgency for an operator: suspects, those that differ, those on watch,
-// each by offences, opposed gradients, rejections and absences, then all other participants by
-// number.
+// firstConcerns sorts standings by urgency for an operator: suspects, those that differ, those on watch, each by
+// offences, opposed gradients, rejections and absences, then all other participants by number.
 func firstConcerns(all []chainview.Standing) []chainview.Standing {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b chainview.Standing) int {

@@ -61,8 +61,7 @@ func (r *Request) Place() (at params.RoundID) {
 	return at
 }
 
-// Content is the part of a page inside the layout: the name of its template, its title, and its
-// data.
+// Content is the part of a page inside the layout: the name of its template, its title, and its data.
 type Content struct {
 	Name, Title string
 	Body        any

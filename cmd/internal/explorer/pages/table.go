@@ -11,9 +11,8 @@ import (
 	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
-// A table is the data of a picture, as a CSV file at the address of its page. It holds
-// numbers, and words of the explorer. It holds no text of the chain, because a spreadsheet might
-// take such a text for a formula.
+// A table is the data of a picture, as a CSV file at the address of its page. It holds numbers, and words of the
+// explorer. It holds no text of the chain, because a spreadsheet might take such a text for a formula.
 type table struct {
 	name   string // of the file, without .csv
 	header []string

@@ -172,9 +172,8 @@ func rowsText(p chainview.Point) string {
 	return fmt.Sprintf("of %s rows (95 %% interval %.1f to %.1f %%)", grouped(p.Examples), 100*low, 100*high)
 }
 
-// interval returns the 95 % interval of a share of n rows, by Wilson (Journal of the American
-// Statistical Association 22, 1927). This interval stays within 0 and 1, and has a width even if
-// all rows are right.
+// interval returns the 95 % interval of a share of n rows, by Wilson (Journal of the American Statistical Association
+// 22, 1927). This interval stays within 0 and 1, and has a width even if all rows are right.
 func interval(share float64, n int) (low, high float64) {
 	const z = 1.959964
 	rows := float64(n)

@@ -8,9 +8,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// The number of blocks over which a page computes a validator's uptime; the max number of
-// consecutive blocks without its vote that count as late votes; and the share of blocks, in
-// percent, below which the uptime is an alarm.
+// The number of blocks over which a page computes a validator's uptime; the max number of consecutive blocks without
+// its vote that count as late votes; and the share of blocks, in percent, below which the uptime is an alarm.
 const upBlocks, lateBlocks, fewPercent = 100, 3, 80
 
 // validatorLine is a validator with its votes on the last blocks.
