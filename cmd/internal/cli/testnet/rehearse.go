@@ -159,11 +159,11 @@ func (o *rehearsal) prepare(r *command.Run, files []string) (n *testnet.Net, err
 			return nil, err
 		}
 	}
-	drafted := o.Manifest.Schema == ""
+	drafted := o.Schema == ""
 	if err := o.describe(r, files); err != nil {
 		return nil, err
 	}
-	t, err := schema.Read(o.Manifest.Schema)
+	t, err := schema.Read(o.Schema)
 	for i := 0; i < len(files) && err == nil; i++ { // an error names the file as it is named, and its line
 		_, err = table.Units(files[i], t)
 	}

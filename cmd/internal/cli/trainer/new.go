@@ -166,5 +166,6 @@ func showStudy(r *command.Run, dir string, p params.Params, about string) error 
 		Next       string        `json:"next"`
 	}{dir, p, next}, command.Line(fmt.Sprintf("%s%s: %d parameters, %d rounds, epsilon %g, noise multiplier %g, "+
 		"learning rate %g: where the accuracy jumps or falls, run it with --learning-rate and a third of that. Run it:\n  %s",
-		about, dir, p.Model.Dim(), p.Training.Rounds, p.Privacy.Epsilon, p.Privacy.NoiseMultiplier, p.Training.LearningRate, next)))
+		about, dir, p.Model.Dim(), p.Training.Rounds, p.Privacy.Epsilon, p.Privacy.NoiseMultiplier, p.Training.LearningRate,
+		next)))
 }
