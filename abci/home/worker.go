@@ -172,10 +172,11 @@ func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (fun
 	}, nil
 }
 
-// progressOf returns a function that logs the progress of computing the features of images, and stops it when ctx ends.
+// progressOf returns a function that logs the progress of computing the features of images, from the first call on, and
+// stops it when ctx ends.
 func progressOf(ctx context.Context, images int, log func(string, ...any)) func(done int) error {
 	const every = 2 * time.Second
-	last := time.Now()
+	var last time.Time
 	return func(done int) error {
 		if done < images && time.Since(last) >= every {
 			last = time.Now()

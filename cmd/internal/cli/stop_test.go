@@ -26,7 +26,7 @@ func TestSignalDuringFeatures(t *testing.T) {
 	_, stderr, code := spdl(t, "testnet", "init", "--validators", "1", "--rounds", "5", "--home", net)
 	require.Zero(t, code, stderr)
 	node := process(t, "start", "--home", filepath.Join(net, "node0"), "--log-format", "json")
-	node.Env = append(node.Environ(), "GOMAXPROCS=1") // several cores may have done before the first message
+	node.Env = append(node.Environ(), "GOMAXPROCS=1") // several cores may have done before the signal
 	out, err := node.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, node.Start())
@@ -53,7 +53,7 @@ func TestSignalDuringFeatures(t *testing.T) {
 		}
 	}
 	require.NoError(t, node.Wait())
-	require.False(t, stopped.IsZero(), "the features took less than the pause between two messages about them")
+	require.False(t, stopped.IsZero(), "the features took less than a message about them and a signal")
 	t.Log("it took", time.Since(stopped))
 	require.Less(t, time.Since(stopped), 5*time.Second)
 	require.True(t, slices.Contains(said, "the node starts") && slices.Contains(said, "the node stops"), said)

@@ -1,4 +1,4 @@
-package privacy_test
+package floor_test
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"github.com/spdl/spdl/privacy/floor"
 )
 
-// floorSetting is the default preset's for N=4.
-func floorSetting() (privacy.Config, floor.Noise) {
+// setting is the default preset's for N=4.
+func setting() (privacy.Config, floor.Noise) {
 	c := privacy.Config{Kind: privacy.Gaussian, Clip: 1, NoiseMultiplier: 2.67, ExpectedBatch: 1500, Momentum: 0.9}
 	return c, floor.Noise{
 		Std: c.NoiseMultiplier * c.Clip / c.ExpectedBatch, Momentum: c.Momentum, Signal: c.Clip +
@@ -35,7 +35,7 @@ func TestHonestIsNeverRefused(t *testing.T) {
 }
 
 func checkHonest(t *testing.T, momentum float64, rounds int) {
-	c, noise := floorSetting()
+	c, noise := setting()
 	c.Momentum, noise.Momentum = momentum, momentum
 	noise.Step = privacy.StepFor(c)
 	source := privacy.NewTestSource(11)
@@ -69,7 +69,7 @@ func checkHonest(t *testing.T, momentum float64, rounds int) {
 // TestNoiseFreeIsRefused: no vector without noise of a norm below 0.9 of the
 // expected one passes, and nothing longer than signal and noise together.
 func TestNoiseFreeIsRefused(t *testing.T) {
-	_, noise := floorSetting()
+	_, noise := setting()
 	for age := 1; age < 200; age++ {
 		least, greatest := noise.Bounds(age, age)
 		expected := noise.Std * math.Sqrt(floor.VarianceFactor(noise.Momentum, age)*float64(noise.Dim)) / noise.Step
@@ -85,7 +85,7 @@ func TestNoiseFreeIsRefused(t *testing.T) {
 // TestTinyDimension: with few coordinates there is no lower bound that honest
 // vectors always keep, and no overflow with absurd ones.
 func TestTinyDimension(t *testing.T) {
-	_, noise := floorSetting()
+	_, noise := setting()
 	noise.Dim = 8
 	least, greatest := noise.Bounds(1, 1)
 	require.Zero(t, least)
@@ -100,7 +100,7 @@ func TestTinyDimension(t *testing.T) {
 func TestAbsurdStep(t *testing.T) {
 	for _, dim := range []int{8, 1970} {
 		for _, step := range []float64{1e-13, 1e-300, 5e-324} {
-			_, noise := floorSetting()
+			_, noise := setting()
 			noise.Dim, noise.Step = dim, step
 			least, greatest := noise.Bounds(5, 5)
 			require.Equal(t, int64(1<<62), greatest)
