@@ -474,7 +474,8 @@ func TestLiveNode(t *testing.T) {
 		for _, f := range Examine(context.Background(), h) {
 			found[f.Check] = f
 		}
-		return h.runs() && strings.Contains(found["peers"].Found, "1 are connected")
+		return h.runs() && strings.Contains(found["peers"].Found, "1 are connected") &&
+			strings.HasSuffix(found["validator"].Found, "votes") // after the first block
 	}, 2*time.Minute, time.Second)
 	for _, f := range found {
 		t.Log(f)
