@@ -8,8 +8,9 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Who leads: elect ranks the contenders of a closed round (O6), mayLead and OpenView say who may close the
-// open one and from which height on (A2, A3), and penaliseLeader makes a leader that failed pause.
+// This file decides which participant leads: elect ranks the contenders of a closed round (O6), mayLead and OpenView
+// say which participant may close the open round, and from which height on (A2, A3), and penaliseLeader makes a leader
+// that failed pause.
 
 // elect derives the next seed from the contenders' VRF outputs. It ignores a contender that is no
 // longer active, has reputation 0, or may not contend yet (Participant.Contends). At the end of a

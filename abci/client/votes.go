@@ -111,7 +111,7 @@ func (v Votes) Fetches() bool { return v.Height > 0 && v.Peers >= v.Height }
 func (v Votes) Standstill() string {
 	switch {
 	case v.Fetches():
-		return fmt.Sprintf("The node fetches blocks: it lacks block %d, and a peer has block %d", v.Height, v.Peers)
+		return fmt.Sprintf("The node fetches blocks: it lacks block %d, and its peers have block %d", v.Height, v.Peers)
 	case len(v.Silent) == v.All:
 		return "No vote reaches this node, which is alone or just back: " + v.String()
 	case v.Lost():

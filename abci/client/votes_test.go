@@ -40,7 +40,7 @@ func TestStandstill(t *testing.T) {
 	v := Votes{Silent: []string{"x", "y"}, All: 3, Height: 78, Peers: 77}
 	require.True(t, strings.HasPrefix(v.Standstill(), "No quorum: "), "the peers wait for the same block")
 	v.Peers = 78
-	require.Equal(t, "The node fetches blocks: it lacks block 78, and a peer has block 78", v.Standstill())
+	require.Equal(t, "The node fetches blocks: it lacks block 78, and its peers have block 78", v.Standstill())
 	many := Votes{Silent: strings.Split(strings.Repeat("x", 20), ""), All: 30}
 	require.Contains(t, many.String(), fmt.Sprintf(" and %d more", 20-maxNames))
 }

@@ -42,7 +42,7 @@ func NewBlockGap(state func() *app.State, trusts func(p2p.ID) bool) *BlockGap {
 
 // Missing returns the height of the block that this node needs next and the lowest height that its peers still have,
 // if the node cannot catch up. Otherwise it returns zeros. A node cannot catch up if no trusted peer has the next
-// block, and either more than f members, of whom one is honest, have only later ones, or all trusted peers.
+// block, and either more than f members, one of them honest, or all trusted peers have only later blocks.
 func (g *BlockGap) Missing() (next, oldest int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

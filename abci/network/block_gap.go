@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/blocksync"
-	"github.com/cometbft/cometbft/consensus"
 	"github.com/cometbft/cometbft/p2p"
 	cmtsync "github.com/cometbft/cometbft/proto/tendermint/blocksync"
-	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/query"
 )
@@ -24,7 +22,7 @@ const (
 func (n *Network) Connections() query.Connections {
 	next, oldest := n.blockGap.Missing()
 	return query.Connections{ClosedBy: n.earlyCloses.closedBy(), MissingBlock: next, OldestBlock: oldest,
-		PeerHeight: n.peerHeight.Load()}
+		PeerHeight: n.peerHeight()}
 }
 
 // CheckGap returns an error if the node cannot catch up, because its peers have dropped the block that it needs next.
@@ -33,16 +31,6 @@ func (n *Network) CheckGap() error {
 		return errors.New(gap)
 	}
 	return nil
-}
-
-// highest returns the height of the last block that a connected peer has by its consensus, 0 if none says.
-func highest(sw p2p.Switcher) (height int64) {
-	sw.Peers().ForEach(func(peer p2p.Peer) {
-		if s, ok := peer.Get(types.PeerStateKey).(*consensus.PeerState); ok {
-			height = max(height, s.GetHeight()-1)
-		}
-	})
-	return height
 }
 
 // watchBlockGap looks for a gap between this node's blocks and those of its peers, and logs it, until ctx is done.
@@ -55,7 +43,6 @@ func (n *Network) watchBlockGap(ctx context.Context, sw p2p.Switcher) {
 		case <-time.After(reviewInterval):
 		}
 		n.blockGap.Review()
-		n.peerHeight.Store(highest(sw))
 		if gap, remedy := n.Connections().Gap(); gap != "" && time.Since(logged) >= gapInterval {
 			n.log.Error(gap, "remedy", remedy)
 			logged = time.Now()

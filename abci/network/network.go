@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
@@ -40,7 +39,7 @@ type Network struct {
 	clocks      *reactor.ClockReactor
 	earlyCloses *earlyCloses
 	blockGap    *limit.BlockGap
-	peerHeight  atomic.Int64 // of query.Connections
+	state       func() *app.State
 
 	node         *cmtnode.Node
 	local        *rpclocal.Local // sends to the node's own mempool
@@ -54,7 +53,7 @@ func New(c *config.Config, s home.P2PConfig, g app.Genesis, state func() *app.St
 	admission.WarnDuplicateIP(logger, c.P2P)
 	policy := admission.Policy{Open: !s.MembersOnly, Allowed: s.AllowedPeers, Relays: s.Relays}
 	return &Network{Control: admission.New(c, policy, g.Participants, state), gossip: s.Gossip, genesis: g,
-		log: logger}
+		state: state, log: logger}
 }
 
 // Configure returns the configuration c with the peers and the size limits of the node with id

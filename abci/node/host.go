@@ -28,7 +28,7 @@ func (r *Running) newHost(c *config.Config, a home.AppConfig, own home.Participa
 // IsDecided implements abci.Host. It judges by the heights that the connected nodes of members report.
 func (h *host) IsDecided(height int64) bool {
 	s := h.running.Application.State()
-	return s != nil && decidedHeight(s.Participants, h.running.peerHeights()) >= height
+	return s != nil && network.Decided(s.Participants, h.PeerHeights()) >= height
 }
 
 // OnFinalized implements abci.Host.

@@ -1,15 +1,13 @@
 package node
 
 import (
-	"slices"
 	"time"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/config"
-	"github.com/cometbft/cometbft/p2p"
 
+	"github.com/spdl/spdl/abci/network"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/params"
 )
 
 // lostTurnShare is the divisor of timeout_propose for a proposer that missed its last turn (see
@@ -51,31 +49,5 @@ func (r *Running) blocksBehind() int64 {
 	if s == nil {
 		return 0
 	}
-	return max(0, decidedHeight(s.Participants, r.peerHeights())-int64(s.Height))
-}
-
-// decidedHeight returns the greatest height that is certainly decided, or a value below 0 if there
-// is none. A height is certainly decided if the nodes of more than f members report greater
-// heights: at least one of these members is honest, and its node has the block. Only members with a
-// validator and a registered node count; f is params.MaxByzantine of the number of members with a
-// validator. The handshake proves a peer's node id, so neither strangers nor several hosts of one
-// member add to the count.
-func decidedHeight(members []app.Participant, heights map[p2p.ID]int64) int64 {
-	var reported []int64 // by member: the greatest height of its nodes, 0 if none is connected
-	for i := range members {
-		p := &members[i]
-		if !p.Active || len(p.ConsensusKey) == 0 {
-			continue
-		}
-		height := int64(0)
-		for _, id := range p.NodeIds {
-			height = max(height, heights[p2p.ID(id)])
-		}
-		reported = append(reported, height)
-	}
-	if len(reported) == 0 {
-		return -1
-	}
-	slices.Sort(reported)
-	return reported[len(reported)-1-params.MaxByzantine(len(reported))] - 1
+	return max(0, network.Decided(s.Participants, r.network.PeerHeights())-int64(s.Height))
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/libs/log"
-	"github.com/cometbft/cometbft/p2p"
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	"github.com/cometbft/cometbft/types"
 
@@ -152,21 +151,10 @@ func (r *Running) waitForPeers(height int64) {
 
 // isPeerBelow reports whether a connected peer is below the given height.
 func (r *Running) isPeerBelow(height int64) bool {
-	for _, at := range r.peerHeights() {
+	for _, at := range r.network.PeerHeights() {
 		if at < height {
 			return true
 		}
 	}
 	return false
-}
-
-// peerHeights returns the consensus height that each connected peer reports.
-func (r *Running) peerHeights() map[p2p.ID]int64 {
-	heights := map[p2p.ID]int64{}
-	r.Node.Switch().Peers().ForEach(func(peer p2p.Peer) {
-		if at, ok := peer.Get(types.PeerStateKey).(interface{ GetHeight() int64 }); ok {
-			heights[peer.ID()] = at.GetHeight()
-		}
-	})
-	return heights
 }

@@ -20,7 +20,8 @@ type Connections struct {
 	// have dropped that block, and OldestBlock the lowest height that they have. Otherwise both are 0.
 	MissingBlock int64 `json:"missing_block,omitempty"`
 	OldestBlock  int64 `json:"oldest_block,omitempty"`
-	// PeerHeight is the height of the last block that a peer has by its consensus, 0 if none says.
+	// PeerHeight is the height of the last block that nodes of more than f members have by their consensus, 0 if it is
+	// not known. Before the node has a state it is the greatest that a peer says.
 	PeerHeight int64 `json:"peer_height,omitempty"`
 }
 

@@ -13,10 +13,10 @@
 // # Clipping without per-example gradients
 //
 // The gradient of one example with respect to a layer is the outer product of the layer's deltas and its inputs, so its
-// squared norm is ‖delta‖²(‖input‖²+1). The 1 is the part of the bias; without bias the factor is ‖input‖². The norm is
-// therefore known before any gradient of a single example is written down (Goodfellow, "Efficient per-example gradient
-// computations", 2015). The package scales the deltas by the clipping factor and accumulates the outer products of a
-// few rows at a time with gonum's kernels.
+// squared norm is ‖delta‖²(‖input‖²+1). The 1 is the part of the bias; without bias the factor
+// is ‖input‖². The norm is therefore known before any gradient of a single example is written down
+// (Goodfellow, "Efficient per-example gradient computations", 2015). The package scales the deltas by the clipping
+// factor and accumulates the outer products of a few rows at a time with gonum's kernels.
 //
 // # Precision
 //

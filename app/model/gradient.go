@@ -18,9 +18,9 @@ type Stats struct {
 	Weight    float64 // sum of the examples' weights
 }
 
-// ClippedSum sets dst to the sum over examples of w_i*g_i*ClipScale(‖g_i‖, clip). g_i is the gradient of example i's
-// cross-entropy loss at params, and w_i is the weight of the example's class: the weight that [Model.Weigh] has set,
-// which is at most 1, or 1. dst and params have length Dim. With clip <= 0 nothing is clipped. The batch x is
+// ClippedSum sets dst to the sum over examples of w_i*g_i*ClipScale(‖g_i‖, clip). g_i is the gradient of example
+// i's cross-entropy loss at params, and w_i is the weight of the example's class: the weight that [Model.Weigh] has
+// set, which is at most 1, or 1. dst and params have length Dim. With clip <= 0 nothing is clipped. The batch x is
 // row-major, with Inputs values for each of the labels; it may be empty.
 //
 // The sum changes by at most clip when one example is added or removed, whatever params and x are, in a batch of at

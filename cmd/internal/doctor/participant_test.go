@@ -484,7 +484,7 @@ func TestNoQuorum(t *testing.T) {
 	peers = 79
 	f = look(time.Hour, "nil-Vote")
 	require.Equal(t, OK, f.Level)
-	require.Contains(t, f.Found, "The node fetches blocks: it lacks block 79, and a peer has block 79")
+	require.Contains(t, f.Found, "The node fetches blocks: it lacks block 79, and its peers have block 79")
 	peers = 0
 
 	h.Node.SyncInfo.LatestBlockTime = time.Now().Add(-10 * time.Second)

@@ -10,10 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
-	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/proof"
@@ -88,13 +86,6 @@ type Adaptation struct {
 	Lambda  float64 `json:"lambda,omitempty"`
 	Hash    string  `json:"hash"` // of the file's parameters, as Card.ModelHash is of the round's
 	Privacy string  `json:"privacy"`
-}
-
-// Bundle is the proof of a model. The record of the round holds the hash of the parameters. The header's application
-// hash proves the record, the params and the participants. Validators that the verifier trusts signed the header.
-type Bundle struct {
-	Header []byte `json:"header"` // LightBlock in protobuf: signed header and validators
-	proof.Bundle
 }
 
 // File is an exported model.
@@ -182,143 +173,6 @@ func (f *File) Check() error {
 			f.Card.Epoch, f.Card.Round, said)
 	}
 	return nil
-}
-
-// Header returns the light block that the file carries.
-func (f *File) Header() (*types.LightBlock, error) { return DecodeHeader(f.Card.Proof.Header) }
-
-// State verifies the bundle against its own header, and returns that header, the record of the round,
-// and the values of the state that the bundle proves.
-func (b Bundle) State() (*types.LightBlock, app.Record, *app.State, error) {
-	s := new(app.State)
-	header, err := DecodeHeader(b.Header)
-	if err != nil {
-		return nil, app.Record{}, nil, err
-	}
-	hash := []byte(header.AppHash)
-	s.ChainID, s.Height = header.ChainID, uint64(header.Height)-1
-	r, err := app.DecodeRecord(b.Round.Value)
-	if err != nil {
-		return nil, r, nil, fmt.Errorf("%w: %w", proof.ErrNotProven, err)
-	}
-	return header, r, s, errors.Join(
-		Open("round/"+r.Pair().Key, b.Round, hash, func([]byte) error { return nil }),
-		Open("params", b.Params, hash, s.Params.Unmarshal),
-		Open("progress", b.Progress, hash, s.Progress.Unmarshal),
-		Open("epochs", b.Epochs, hash, func(list []byte) (err error) { s.Epochs, err = app.DecodeEpochs(list); return err }),
-		Open("participants", b.Participants, hash, func(list []byte) (err error) {
-			s.Participants, err = app.DecodeParticipants(list)
-			return err
-		}),
-	)
-}
-
-// Describe verifies the bundle against its own header, and returns the card that follows from it, without a digest.
-func (b Bundle) Describe() (Card, error) {
-	header, r, s, err := b.State()
-	if err != nil {
-		return Card{}, err
-	}
-	running, ended, people := s.Params, s.Epochs, s.Participants
-	p, err := paramsOf(r.Epoch, s.Progress.Epoch, running, ended)
-	if err != nil {
-		return Card{}, err
-	}
-	n := 0
-	for _, p := range people {
-		if p.Active {
-			n++
-		}
-	}
-	c := Card{
-		Version: Version, ChainID: header.ChainID, Epoch: r.Epoch, Round: r.Round, Rounds: p.Training.Rounds,
-		Closed: r.Height,
-		Preset: p.Preset, Rule: r.Rule, Participants: n, Byzantine: p.Rule.F(n),
-		Included: len(r.Contributions), Model: p.Model, ModelHash: hex.EncodeToString(r.ModelHash),
-		Mechanism: p.Privacy.Mechanism,
-		Height:    header.Height, AppHash: hex.EncodeToString(header.AppHash), Proof: b,
-		TestChain:     app.KnownNoise(running, ended),
-		Unit:          p.Privacy.Unit,
-		Lemma1Epsilon: p.Privacy.Lemma1Epsilon,
-	}
-	if app.Accounted(running, ended) {
-		c.Delta = p.Privacy.Delta
-		if c.Epsilon, err = epsilon(people, c.Delta); err != nil {
-			return c, err
-		}
-	}
-	if _, err := json.Marshal(c); err != nil { // the header may be forged, with params that are NaN or infinite
-		return c, fmt.Errorf("%w: what is proven cannot stand on a card: %w", proof.ErrNotProven, err)
-	}
-	return c, nil
-}
-
-// Open verifies the proof of a value of the state and decodes the value.
-func Open(key string, p proof.Proven, appHash []byte, decode func([]byte) error) error {
-	if err := p.Verify(key, appHash); err != nil {
-		return err
-	}
-	if err := decode(p.Value); err != nil {
-		return fmt.Errorf("%w: %s: %w", proof.ErrNotProven, key, err)
-	}
-	return nil
-}
-
-// paramsOf returns the params of the running epoch or of one that has ended.
-func paramsOf(epoch, now uint64, running params.Params, ended []app.Epoch) (params.Params, error) {
-	if epoch == now {
-		return running, nil
-	}
-	for _, e := range ended {
-		if e.Epoch == epoch {
-			return e.Params, nil
-		}
-	}
-	return params.Params{}, fmt.Errorf("%w: epoch %d of the record is not among the %d that have ended",
-		proof.ErrNotProven, epoch, len(ended))
-}
-
-// epsilon returns the largest spent epsilon. It is rounded up, so that machines whose logarithms
-// differ in the last bit return the same number.
-func epsilon(participants []app.Participant, delta float64) (*float64, error) {
-	ledgers := make([][]uint64, len(participants))
-	for i, p := range participants {
-		ledgers[i] = p.Spent
-	}
-	most, err := accountant.GreatestEpsilon(ledgers, delta)
-	if err != nil {
-		return nil, err
-	}
-	most = math.Ceil(most*1e4) / 1e4
-	return &most, nil
-}
-
-// EncodeHeader returns a light block in protobuf.
-func EncodeHeader(b *types.LightBlock) ([]byte, error) {
-	m, err := b.ToProto()
-	if err != nil {
-		return nil, fmt.Errorf("light block: %w", err)
-	}
-	return m.Marshal()
-}
-
-// DecodeHeader is the inverse of EncodeHeader, for untrusted bytes.
-func DecodeHeader(data []byte) (*types.LightBlock, error) {
-	var m cmtproto.LightBlock
-	if err := m.Unmarshal(data); err != nil {
-		return nil, fmt.Errorf("%w: light block: %w", proof.ErrNotProven, err)
-	}
-	b, err := types.LightBlockFromProto(&m)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%w: light block: %w", proof.ErrNotProven, err)
-	case b.SignedHeader == nil || b.Header == nil || b.Commit == nil || b.ValidatorSet == nil:
-		return nil, fmt.Errorf("%w: light block without header, commit or validators", proof.ErrNotProven)
-	}
-	if again, err := EncodeHeader(b); err != nil || !bytes.Equal(again, data) {
-		return nil, fmt.Errorf("%w: light block is not canonical", proof.ErrNotProven)
-	}
-	return b, nil
 }
 
 func (c *Card) encode() []byte {

@@ -3,6 +3,7 @@
 package folds
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -185,10 +186,7 @@ func (r *run) fold(ctx context.Context, repeat, k int, fold []int) error {
 			r.mu.Unlock()
 			continue
 		}
-		rate := 0.
-		for _, label := range rows.Labels {
-			rate += float64(label) / float64(rows.Len())
-		}
+		rate := float64(bytes.Count(rows.Labels, []byte{1})) / float64(rows.Len())
 		for e, common := range commons {
 			ways, err := adapt.From(rows, common)
 			if err != nil {

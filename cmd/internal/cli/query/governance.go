@@ -79,7 +79,7 @@ var consortiumQuestions = []question{
 			}, nil
 		}},
 	{use: "proposals", example: "spdl query proposals --node tcp://127.0.0.1:26657",
-		short: "Open proposals with who approved, and what became of earlier ones",
+		short: "Open proposals with the participants that approved, and what became of earlier ones",
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
 			r := chainview.New(c, c.RPC(), chainview.Options{}).Reader(ctx)
 			p := proposals{r.Governance()}

@@ -86,7 +86,7 @@ func TestVotes(t *testing.T) {
 	require.Nil(t, votes(t.Context(), c, nil, false), "the node has just begun")
 	require.Equal(t, lost, votes(t.Context(), c, &old, false).Standstill())
 	answers["abci_query"] = `{"response":{"value":"eyJwZWVyX2hlaWdodCI6OTB9"}}` // {"peer_height":90}
-	require.Equal(t, "The node fetches blocks: it lacks block 78, and a peer has block 90",
+	require.Equal(t, "The node fetches blocks: it lacks block 78, and its peers have block 90",
 		votes(t.Context(), c, &old, false).Standstill())
 	delete(answers, "consensus_state")
 	require.Nil(t, votes(t.Context(), c, &old, false))

@@ -26,7 +26,7 @@ type gainPage struct {
 	Export        string
 }
 
-// theGain shows a member what it gains. For everybody else there is no such page, and the error says for whom it is.
+// theGain shows a member what it gains. Other readers get an error, which names the readers that the page is for.
 func theGain(r *Request) Content {
 	if r.Gained == nil {
 		r.Fail(fmt.Errorf("%w: page %q is a member's own, at a loopback or private address, for a table of two classes: "+
