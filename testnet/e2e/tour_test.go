@@ -98,6 +98,8 @@ var volatile = []struct {
 	pattern *regexp.Regexp
 	by      string
 }{
+	// What the noise of a round leaves of an honest gradient's weight.
+	{regexp.MustCompile(`^ +\d+ +(selected|left-out|absent) .*`), "# a gradient's fate"},
 	// On a busy machine a participant may miss a round.
 	{regexp.MustCompile(`; absent in \d+ of \d+`), ""},
 	{regexp.MustCompile(`\b[0-9A-Fa-f]{16,}\b`), "#"},
