@@ -21,7 +21,7 @@ const crowdSteps = 30
 // BenchmarkParticipants measures what a whole participant as the unit costs: each participant's data
 // are one group that is in every batch. Its gradient is public, so each adds the noise of the whole
 // guarantee by itself (local). Beside it is the noise that a trusted sum would need (central), and
-// none. The mean of the gradients is the step, and nobody attacks. The numbers of docs/PRIVACY.md:
+// none. The mean of the gradients is the step, and nobody attacks. The numbers of ADR 29:
 //
 //	go test ./privacy/inference -run '^$' -bench Participants -benchtime 1x -timeout 1h -seeds 3
 func BenchmarkParticipants(b *testing.B) {

@@ -291,9 +291,9 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// TestBytes compares the example of docs/MODELS.md with the code.
+// TestBytes compares the example of docs/TRAINER.md with the code.
 func TestBytes(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/MODELS.md")
+	text, err := os.ReadFile("../../../docs/TRAINER.md")
 	require.NoError(t, err)
 	var frame bytes.Buffer
 	nine := []byte{9, 0, 0, 0}
