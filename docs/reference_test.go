@@ -43,7 +43,7 @@ func TestPathsOfV1(t *testing.T) {
 	lists.Hold(t, "API.md", table)
 }
 
-// TestGrowthOfCosts: MEASURED.md has the powers to which testnet/e2e holds the costs of a net.
+// TestGrowthOfCosts: LAB.md has the powers to which testnet/e2e holds the costs of a net.
 func TestGrowthOfCosts(t *testing.T) {
 	text, err := os.ReadFile("../testnet/e2e/testdata/growth.json")
 	require.NoError(t, err)
@@ -55,5 +55,5 @@ func TestGrowthOfCosts(t *testing.T) {
 			powers["rounds"][cost])
 	}
 	require.Len(t, powers["N"], 5, "a row for each cost")
-	lists.Hold(t, "MEASURED.md", table)
+	lists.Hold(t, "LAB.md", table)
 }

@@ -46,7 +46,7 @@ var axes = []struct {
 
 // measures are the costs of a run, each with the bound on how far its exponents may be above the last
 // ones; 0 for none. Five runs on two busy cores differed by up to 0.7 in time, 0.13 in CPU, 0.06 in
-// bytes and 0.12 in disk (docs/MEASURED.md). `make trips` holds the waits of a round.
+// bytes and 0.12 in disk (docs/LAB.md). `make trips` holds the waits of a round.
 var measures = []struct {
 	name  string
 	bound float64

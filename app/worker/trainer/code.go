@@ -24,7 +24,7 @@ const (
 )
 
 // codeFormat is the first input of the hash of a trainer's code. The number in it changes when
-// docs/MODELS.md changes the rules on the files to hash.
+// PROTOCOL.md changes the rules on the files to hash.
 const codeFormat = "spdl trainer code 1\n"
 
 // CodeFile is a file of a trainer's code.
@@ -35,7 +35,7 @@ type CodeFile struct {
 }
 
 // Code is the code of a trainer: the files in the trainer's folder that can be executed, by the
-// rules of docs/MODELS.md.
+// rules of PROTOCOL.md.
 type Code struct {
 	Hash  string     `json:"hash"` // SHA-256 in hexadecimal
 	Files []CodeFile `json:"files"`

@@ -29,7 +29,7 @@ func codeIn(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// TestHashCode holds the hash to docs/TRAINER.md, byte for byte.
+// TestHashCode holds the hash to app/worker/trainer/PROTOCOL.md, byte for byte.
 func TestHashCode(t *testing.T) {
 	dir := codeIn(t, map[string]string{
 		"train.py": "print()\n", "lib/helper.PY": "", "xrun": "#!/bin/sh\n", "lib/a.so.1": "elf",

@@ -1,5 +1,5 @@
 // Package trainer runs a participant's own training program and speaks the protocol of
-// docs/MODELS.md with that program. It asks the program for the gradients of examples and clips
+// PROTOCOL.md with that program. It asks the program for the gradients of examples and clips
 // them, or for a sum of gradients that the program has clipped. The program never sees keys, noise
 // or the ledger, and never picks the batch. Package sandbox contains the program.
 //

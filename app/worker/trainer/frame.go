@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/internal/printable"
 )
 
-// These are the protocol versions of docs/MODELS.md that this package speaks. The second version
+// These are the protocol versions of PROTOCOL.md that this package speaks. The second version
 // supports groups. In that version each question also has a number, so that an answer to an earlier
 // question is detected.
 const (

@@ -59,7 +59,7 @@ func decodeAnswer(body []byte, unit string) (a answer, err error) {
 		return a, fmt.Errorf("it speaks protocol %d, this program %d and %d", a.Protocol, protocolFirst, protocolSecond)
 	case a.Protocol < protocolSecond && unit == params.UnitGroup:
 		return a, fmt.Errorf("it speaks protocol %d, which knows no groups, and privacy.unit is %q: want a trainer of "+
-			"protocol %d (docs/MODELS.md), as spdl new writes", a.Protocol, unit, protocolSecond)
+			"protocol %d (app/worker/trainer/PROTOCOL.md), as spdl new writes", a.Protocol, unit, protocolSecond)
 	case unit == params.UnitGroup && a.Examples > maxGrouped:
 		return a, fmt.Errorf("it has %d examples in groups, at most %d", a.Examples, maxGrouped)
 	case a.Examples < 1 || a.Examples > math.MaxInt32:

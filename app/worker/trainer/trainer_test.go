@@ -291,9 +291,9 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// TestBytes compares the example of docs/TRAINER.md with the code.
+// TestBytes compares the example of app/worker/trainer/PROTOCOL.md with the code.
 func TestBytes(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/TRAINER.md")
+	text, err := os.ReadFile("../../../app/worker/trainer/PROTOCOL.md")
 	require.NoError(t, err)
 	var frame bytes.Buffer
 	nine := []byte{9, 0, 0, 0}

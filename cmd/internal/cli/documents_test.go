@@ -52,7 +52,7 @@ func TestReadmeTables(t *testing.T) {
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
-	for _, pattern := range []string{"*.md", "app/*.md", "docs/*.md", "docs/adr/*.md"} {
+	for _, pattern := range []string{"*.md", "app/*.md", "app/worker/*/*.md", "docs/*.md", "docs/adr/*.md"} {
 		files, err := filepath.Glob(docs + "../" + pattern)
 		require.NoError(t, err)
 		for _, file := range files {

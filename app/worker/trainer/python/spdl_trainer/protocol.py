@@ -1,4 +1,4 @@
-"""The protocol of docs/MODELS.md, versions 1 and 2, with the standard library alone.
+"""The protocol of app/worker/trainer/PROTOCOL.md, versions 1 and 2, with the standard library alone.
 
 A study is made of what HELLO says, and has
 
