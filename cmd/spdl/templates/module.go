@@ -209,6 +209,14 @@ func (d description) params(c trainerConfig, o Options) (params.Params, error) {
 	own := preset.Own{Model: &m, Examples: max(1, d.Examples/o.Validators), Rounds: o.Rounds, Epsilon: o.Epsilon,
 		Norm: d.Norm}
 	p, err := preset.Make(preset.NameExternal, o.Validators, own)
+	if rate := &p.Training.LearningRate; d.Step > 0 && d.Step < *rate && d.Loads {
+		fmt.Fprintf(o.Log, "warning: at a learning rate above %g (--learning-rate), as this one, the first layer's units "+
+			"may go dead if the rows of load are standardised: they are private, and were not looked at\n", d.Step)
+	} else if d.Step > 0 && d.Step < *rate {
+		fmt.Fprintf(o.Log, "the learning rate is %g and not %g: with longer steps the first layer's units may go dead, as "+
+			"made-up rows say\n", d.Step, *rate)
+		*rate = d.Step
+	}
 	if err == nil && o.Clipping == "" && 4*p.Model.Dim()*int(p.Privacy.Batch) > mostRows {
 		p.Model.Clipping = params.ClippingSum
 	}
