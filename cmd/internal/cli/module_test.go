@@ -489,6 +489,37 @@ def large():
 	require.Equal(t, params.ClippingSum, p.Model.Clipping)
 }
 
+// TestStepsOfModules: a hidden layer on many inputs lowers the learning rate where the scale of the inputs is
+// public, and warns where load reads them.
+func TestStepsOfModules(t *testing.T) {
+	python := stage.Python(t, "numpy, torch")
+	const model = `import numpy as np
+from torch import nn
+def build():
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 16), nn.ReLU(), nn.Linear(16, 10))
+`
+	const load = `def load(hello):
+    x, y = np.zeros((8000, 784), "float32"), np.zeros(8000, int)
+    return x, y, x, y
+`
+	for _, c := range []struct{ text, says string }{
+		{model, "and not 2: with longer steps the first layer's units may go dead"},
+		{model + load, "warning: at a learning rate above 0."},
+	} {
+		dir := filepath.Join(t.TempDir(), "study")
+		_, stderr, code := spdl(t, "new", dir, "--module", written(t, "my.py", c.text)+":build", "--python", python)
+		require.Zero(t, code, stderr)
+		require.Contains(t, stderr, c.says)
+		p, err := preset.Load(filepath.Join(dir, "params.json"))
+		require.NoError(t, err)
+		if c.text == model {
+			require.InDelta(t, 0.93, p.Training.LearningRate, 0.25)
+		} else {
+			require.Equal(t, 2.0, p.Training.LearningRate, "nobody's rows decide")
+		}
+	}
+}
+
 // pretrained is a file whose functions build a module with a frozen layer, and one of which training changes
 // a frozen tensor.
 const pretrained = `import torch

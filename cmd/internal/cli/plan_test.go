@@ -53,6 +53,7 @@ type planned struct {
 	Lemma1 struct {
 		RDPEpsilon float64 `json:"rdp_epsilon"`
 	}
+	Sites    []string
 	Warnings []string
 }
 
@@ -169,7 +170,9 @@ func TestPlanWrongUse(t *testing.T) {
 		"--epsilon 1 --batch 5 --clip 0":   "clip norm 0",
 		"--batch 5 --sampling-rate .1":     "--sampling-rate and --batch: one of them",
 		"--epsilon 1 --sampling-rate 0":    "sampling rate 0 and batch 0",
-		"--epsilon 1 --examples 0":         "0 samples",
+		"--epsilon 1 --examples 0":         "0 examples",
+		"--epsilon 1 --sites 9,0":          "--sites has 0: want at least 1 example each",
+		"--epsilon 1 --sites 9,9 -n 2":     "no --examples or -n, which follow",
 		"--preset paper": `preset "paper" has mechanism "prototype", which no epsilon ` +
 			`describes: ` +
 			`plan one of default, pixels, mlp, paper-lemma1`,
@@ -189,6 +192,22 @@ func TestPlanWrongUse(t *testing.T) {
 		assert.Contains(t, stderr, says, "spdl plan %s", args)
 		assert.Empty(t, stdout)
 	}
+}
+
+// TestPlanSites: sites of unequal size have the plan of their mean, and a sentence for each size.
+func TestPlanSites(t *testing.T) {
+	p := planOf(t, "--preset mlp --epsilon 2 --sites 9000,300,3700,3700,1800")
+	equal := planOf(t, "--preset mlp --epsilon 2 --examples 3700 -n 5")
+	const longer = " times as long as its contribution can be"
+	require.Equal(t, []string{
+		"300 examples: counts up to 0.081 times as much as one of 3700, noise 6.06" + longer + ": it adds little",
+		"1800 examples: counts up to 0.49 times as much as one of 3700, noise 1.01" + longer + ": it adds little",
+		"3700 examples: counts up to 1 times as much as one of 3700, noise 0.491" + longer,
+		"9000 examples: counts up to 2.4 times as much as one of 3700, noise 0.491" + longer +
+			": the others gain more than it",
+	}, p.Sites, "one for each size")
+	p.Sites = nil
+	require.Equal(t, equal, p)
 }
 
 // TestPlanParams: a plan of the parameters that a study or a chain has is the plan of their noise.

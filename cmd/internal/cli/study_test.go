@@ -88,7 +88,7 @@ func TestExternalTakesTheTrainersExamples(t *testing.T) {
 	require.NotContains(t, stderr, "privacy.batch")
 	stdout, stderr, code := spdl(t, "plan", "--preset", "default", "--examples", "7000")
 	require.Zero(t, code, stderr)
-	require.Contains(t, stdout, "is for 15000 samples a participant, not for 7000")
+	require.Contains(t, stdout, "is for 15000 examples a participant, not for 7000")
 	stdout, stderr, code = spdl(t, "plan", "--preset", "default", "--examples", "8000")
 	require.Zero(t, code, stderr)
 	require.NotContains(t, stdout, "batch is for")

@@ -39,6 +39,7 @@ type Input struct {
 	Rate         float64 // typical rate of the second class of a table; 0 for other data
 	Neighbours   string  // a sentence that says which pairs of data sets are neighbours
 	Samples      int     // the number of examples, or of groups, of one participant
+	Sites        []int   // those of each, where they differ; Samples is then the mean
 	SamplingRate float64 // q, the share of the samples in a batch; 0 means Batch/Samples
 	// Batch is B, the expected batch size; 0 means q*Samples. Exactly one of q and B is set. The
 	// exception is a batch of fixed size: q is 1, and B is the size.
@@ -57,24 +58,8 @@ type Input struct {
 	LearningRate    float64 // gamma, for Lemma 1 only; 0 means the prototype's 0.01, because the paper states none
 }
 
-// countsGroups reports whether Samples counts groups.
-func (in Input) countsGroups() bool { return in.Units == "groups" }
-
-// sampleNoun returns the noun for what Samples counts.
-func (in Input) sampleNoun() string {
-	if in.countsGroups() {
-		return in.Units
-	}
-	return "samples"
-}
-
-// unitNoun returns the noun for what the guarantee protects.
-func (in Input) unitNoun() string {
-	if in.countsGroups() {
-		return "group"
-	}
-	return "example"
-}
+// units returns the noun for what Samples counts.
+func (in Input) units() string { return cmp.Or(in.Units, "examples") }
 
 // fillIn checks an input, sets the fields that follow from other fields, and returns the rule.
 func (in Input) fillIn() (Input, rules.Rule, error) {
@@ -110,11 +95,10 @@ func (in Input) check() error {
 	return cmp.Or(
 		check(n >= 1 && n <= gradients.MaxParticipants, "%d participants, want 1 to %d", n, gradients.MaxParticipants),
 		check(f >= 0 && n >= 3*f+1, "%d Byzantine of %d participants, want 0 to %d (N >= 3f+1)", f, n, (n-1)/3),
-		check(in.Samples >= 1, "%d %s a participant, want at least 1", in.Samples, in.sampleNoun()),
+		check(in.Samples >= 1, "%d %s a participant, want at least 1", in.Samples, in.units()),
 		check((in.SamplingRate == 0) != (in.Batch == 0) || in.SamplingRate == 1,
 			"sampling rate %v and batch %d, want one of them", in.SamplingRate, in.Batch),
-		check(in.Batch >= 0 && in.Batch <= in.Samples, "batch %d, want 1 to the %d %s", in.Batch, in.Samples,
-			in.sampleNoun()),
+		check(in.Batch >= 0 && in.Batch <= in.Samples, "batch %d, want 1 to the %d %s", in.Batch, in.Samples, in.units()),
 		check(in.Clip > 0 && !math.IsInf(in.Clip, 1), "clip norm %v, want a positive finite number", in.Clip),
 		check(in.Momentum >= 0 && in.Momentum <= 1, "worker momentum %v, want within [0, 1]", in.Momentum),
 		check(in.Rounds >= 1, "%d rounds, want at least 1", in.Rounds),
@@ -126,8 +110,7 @@ func (in Input) check() error {
 		check(in.LearningRate >= 0 && !math.IsInf(in.LearningRate, 1),
 			"learning rate %v of Lemma 1, want a positive finite number", in.LearningRate),
 		check(in.External >= 0 && in.External <= model.MaxDim, "%d parameters of an external model, want 1 to %d",
-			in.External,
-			model.MaxDim),
+			in.External, model.MaxDim),
 		check(err == nil, "%w", err),
 	)
 }

@@ -218,7 +218,7 @@ func (r *Round) configWarnings(in Input) (out []string) {
 
 // roundDuration returns a duration of s seconds, rounded to about three digits.
 func roundDuration(s float64) time.Duration {
-	d := seconds(s)
+	d := time.Duration(s * float64(time.Second))
 	switch {
 	case d >= 10*time.Second:
 		return d.Round(100 * time.Millisecond)

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"math"
 
 	"github.com/spdl/spdl/krum/rules"
@@ -54,6 +53,7 @@ type Plan struct {
 	Bet      float64      `json:"bet"`               // see Choice
 	Choices  []Choice     `json:"choices,omitempty"` // of epsilon, for a table
 	Verdict  string       `json:"verdict"`           // whether such a training is worth it, and for whom
+	Sites    []string     `json:"sites,omitempty"`   // what each site says, where they differ in size
 	Warnings []string     `json:"warnings"`
 }
 
@@ -88,7 +88,7 @@ func Make(in Input) (Plan, error) {
 	}
 	p := Plan{
 		Participants: in.Participants, Byzantine: in.Byzantine, Model: name, Parameters: d,
-		Samples: in.Samples, Units: cmp.Or(in.Units, "examples"), Unit: in.Unit, Neighbours: in.Neighbours,
+		Samples: in.Samples, Units: in.units(), Unit: in.Unit, Neighbours: in.Neighbours,
 		SamplingRate: in.SamplingRate, Batch: in.Batch, Clip: in.Clip, Momentum: in.Momentum,
 		Rounds:     in.Rounds,
 		Accountant: in.Accountant, Epsilon: s.epsilon, Delta: in.Delta, NoiseMultiplier: s.multiplier, RDPEpsilon: s.rdp,
@@ -119,7 +119,7 @@ func Make(in Input) (Plan, error) {
 		p.Lemma1 = &c
 	}
 	p.Bet, p.Choices = in.bet(s.multiplier, guaranteedEpsilon(p)), in.choices()
-	p.Verdict, p.Warnings = in.verdict(p, mean), in.warnings(p)
+	p.Verdict, p.Sites, p.Warnings = in.verdict(p, mean), in.sites(p), in.warnings(p)
 	return p, nil
 }
 

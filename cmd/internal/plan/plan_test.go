@@ -225,14 +225,14 @@ func TestWarnings(t *testing.T) {
 		want   string
 	}{
 		{"noise", func(in *Input) { in.NoiseMultiplier = 39.7 }, "noise is 1.3 times the clip norm, above 0.25 it drowns " +
-			"the gradient: 16170 samples a participant (a batch of 1617), a model of at most " +
+			"the gradient: 16170 examples a participant (a batch of 1617), a model of at most " +
 			"67 parameters"},
 		{"noise that drowns every model", func(in *Input) { in.NoiseMultiplier = 3970 }, "(a batch of 161699), fewer " +
 			"rounds"},
 		{"epsilon", func(in *Input) { in.NoiseMultiplier = 0.9 }, "is weak, at most 8 says something"},
-		{"delta", func(in *Input) { in.Delta = 1e-3 }, "delta 0.001 is above 1/samples = 0.00033: publishing one example " +
+		{"delta", func(in *Input) { in.Delta = 1e-3 }, "delta 0.001 is above 1/examples = 0.00033: publishing one example " +
 			"in full would be within it; take 3e-05 or less"},
-		{"batch", func(in *Input) { in.Fits = 99 }, "for 99 samples a participant, not for 3000: make the genesis with " +
+		{"batch", func(in *Input) { in.Fits = 99 }, "for 99 examples a participant, not for 3000: make the genesis with " +
 			"--examples 3000, or"},
 		{"batch of groups", func(in *Input) { in.Fits, in.Units = 99, "groups" }, "make the genesis with --data and " +
 			"--group of such a table, or --examples 3000, which counts groups, or steps"},
@@ -299,11 +299,11 @@ func TestErrors(t *testing.T) {
 		{func(in *Input) { in.Participants = 0 }, "0 participants, want 1 to 4096"},
 		{func(in *Input) { in.Byzantine = 2 }, "2 Byzantine of 4 participants, want 0 to 1 (N >= 3f+1)"},
 		{func(in *Input) { in.Byzantine = -1 }, "-1 Byzantine"},
-		{func(in *Input) { in.Samples = 0 }, "0 samples"},
+		{func(in *Input) { in.Samples = 0 }, "0 examples"},
 		{func(in *Input) { in.Samples, in.Units = 0, "groups" }, "0 groups"},
 		{func(in *Input) { in.Batch = 10 }, "sampling rate 0.1 and batch 10, want one of them"},
 		{func(in *Input) { in.SamplingRate = 0 }, "want one of them"},
-		{func(in *Input) { in.SamplingRate, in.Batch = 0, 15001 }, "batch 15001, want 1 to the 15000 samples"},
+		{func(in *Input) { in.SamplingRate, in.Batch = 0, 15001 }, "batch 15001, want 1 to the 15000 examples"},
 		{func(in *Input) { in.SamplingRate, in.Batch = 0, -1 }, "batch -1"},
 		{func(in *Input) { in.SamplingRate = 1.5 }, "sampling rate 1.5, want above 0 and at most 1"},
 		{func(in *Input) { in.SamplingRate = nan }, "sampling rate NaN"},

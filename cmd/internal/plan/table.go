@@ -151,3 +151,20 @@ func (in Input) verdict(p Plan, noise float64) string {
 	}
 	return text
 }
+
+// sites returns a sentence for each size of a site. A site samples at the chain's rate and adds the chain's noise. Its
+// vector is as much longer as it has more rows than the batch is for, up to the clip norm.
+func (in Input) sites(p Plan) (all []string) {
+	full := float64(in.Batch) / in.SamplingRate
+	for _, n := range slices.Compact(slices.Sorted(slices.Values(in.Sites))) {
+		weight, says := float64(n)/full, ""
+		if weight < 0.5 {
+			says = ": it adds little"
+		} else if weight > 2 {
+			says = ": the others gain more than it"
+		}
+		all = append(all, fmt.Sprintf("%d %s: counts up to %.2g times as much as one of %.0f, noise %.3g times as long as "+
+			"its contribution can be%s", n, p.Units, weight, full, p.NoiseToGradient/min(weight, 1), says))
+	}
+	return all
+}

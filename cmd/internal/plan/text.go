@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spdl/spdl/internal/printable"
 )
@@ -37,6 +36,9 @@ func (p Plan) Text(w io.Writer) {
 	row("model", "%s, %d parameters", p.Model, p.Parameters)
 	row("training", "%d rounds, %d %s a participant, sampling rate %.4g (batch %d), clip %v, worker momentum %v",
 		p.Rounds, p.Samples, p.Units, p.SamplingRate, p.Batch, p.Clip, p.Momentum)
+	for _, site := range p.Sites {
+		row("a site of", "%s", site)
+	}
 	if p.Guarantee {
 		row("privacy", "epsilon %.4g at delta %v by %s: a conclusion is at most %.4g times as probable with the %s as "+
 			"without, plus delta", up(p.Epsilon), p.Delta, p.Accountant, up(math.Exp(p.Epsilon)), unit)
@@ -138,8 +140,6 @@ func (a Accuracy) text() string {
 }
 
 func (b Band) text() string { return fmt.Sprintf("%.3f", b.Low) } // of one measurement
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // formatSize formats a number of bytes with three digits, in decimal units.
 func formatSize(bytes int64) string {

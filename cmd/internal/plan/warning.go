@@ -43,15 +43,15 @@ func (in Input) warnings(p Plan) []string {
 	if rare := min(in.Rate, 1-in.Rate); in.Byzantine > 0 && in.Momentum == 1 && rare > 0 && rare <= rareRate {
 		add("one class is rare, %.3g of the rows: f = %d attackers that hide in noise of %.2g times the clip norm may bring "+
 			"the accuracy below the %.3g of guessing the other class: more %s, or a larger epsilon", rare, in.Byzantine,
-			p.NoiseToGradient, 1-rare, in.sampleNoun())
+			p.NoiseToGradient, 1-rare, p.Units)
 	}
 	if p.RDPEpsilon > params.WeakEpsilon && (p.Epsilon > params.WeakEpsilon || !p.Guarantee) {
 		add("epsilon %.4g is weak, at most %v says something: more noise, fewer rounds, or more %s at a smaller "+
-			"sampling rate", guaranteedEpsilon(p), params.WeakEpsilon, in.sampleNoun())
+			"sampling rate", guaranteedEpsilon(p), params.WeakEpsilon, p.Units)
 	}
 	if most := 1 / float64(in.Samples); in.Delta > most {
-		add("delta %v is above 1/%s = %.2g: publishing one %s in full would be within it; take %.0e or less",
-			in.Delta, in.sampleNoun(), most, in.unitNoun(), most/10)
+		add("delta %v is above 1/%s = %.2g: publishing %s in full would be within it; take %.0e or less",
+			in.Delta, p.Units, most, p.unit(), most/10)
 	}
 	if l := p.Ledger; l.Rounds != nil && *l.Rounds < uint64(in.Rounds) {
 		cure := fmt.Sprintf("a budget of epsilon %.4g", up(l.Epsilon))
@@ -63,12 +63,12 @@ func (in Input) warnings(p Plan) []string {
 	}
 	if in.Fits != 0 {
 		cure := fmt.Sprintf("--examples %d", in.Samples)
-		if in.countsGroups() {
+		if p.Units == "groups" {
 			cure = "--data and --group of such a table, or " + cure + ", which counts groups"
 		}
 		add("the preset's batch is for %d %s a participant, not for %d: make the genesis with %s, or "+
 			"steps take longer and count no more, or count less",
-			in.Fits, in.sampleNoun(), in.Samples, cure)
+			in.Fits, p.Units, in.Samples, cure)
 	}
 	if !in.NoiseFloor {
 		add("no noise floor: a vector without noise is admitted, and by distance it can beat the honest ones; no accuracy " +
@@ -92,11 +92,11 @@ func (in Input) noiseWarning(p Plan) string {
 			smaller = fmt.Sprintf("a model of at most %.0f parameters, ", parameters)
 		}
 		return fmt.Sprintf("noise is %.2g times the clip norm, above %v it drowns the gradient: %.0f %s a participant (a "+
-			"batch of %.0f), %s%s", r, largeNoise, math.Ceil(batch/in.SamplingRate), in.sampleNoun(), batch, smaller, cure)
+			"batch of %.0f), %s%s", r, largeNoise, math.Ceil(batch/in.SamplingRate), p.Units, batch, smaller, cure)
 	case p.HiddenPush > largePush:
 		return fmt.Sprintf("f = %d attackers that hide in the noise displace the model by about %.2g of its greatest way, "+
 			"rounds x learning rate x clip norm, above %v accuracy suffers: more %s, %s", in.Byzantine, p.HiddenPush,
-			largePush, in.sampleNoun(), cure)
+			largePush, p.Units, cure)
 	}
 	return ""
 }

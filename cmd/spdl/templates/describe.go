@@ -28,6 +28,8 @@ type description struct {
 	About    string          `json:"about"`    // what is trained and what is constant
 	Weights  *weights        `json:"weights"`  // what describe wrote, or nil
 	Norm     float64         `json:"norm"`     // bounds the inputs of a softmax regression; 0 for another model
+	Step     float64         `json:"step"`     // bounds the learning rate; 0 for no bound
+	Loads    bool            `json:"loads"`    // load of the model's file reads the data, whose scale is not public
 }
 
 // unsuitable is the exit code of spdl_trainer.describe for a model that SPDL cannot train.

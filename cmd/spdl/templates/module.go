@@ -16,8 +16,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// Module is a model that a user's Python function builds: a PyTorch module, or a linear model of
-// NumPy or scikit-learn.
+// Module is a model that a user's Python function builds: a PyTorch module, or a linear model of NumPy or scikit-learn.
 type Module struct {
 	Source string // FILE.py:FUNCTION
 	// Data is a file or folder, which is copied into the study; "" for MNIST. Groups of a folder or of
@@ -32,8 +31,7 @@ type Module struct {
 	Adapt  string // what is trained of a pretrained module: "bias", "lora:rank=4", or "" for what it does not freeze
 }
 
-// source matches a valid Module.Source. Python imports the file by its name, so the name has few
-// characters.
+// source matches a valid Module.Source. Python imports the file by its name, so the name has few characters.
 var source = regexp.MustCompile(`^(.*?)([A-Za-z_][A-Za-z0-9_]*)\.py:([A-Za-z_][A-Za-z0-9_]*)$`)
 
 // Check returns an error if Source does not have its form, Head is none, or its Data are no file of features.
@@ -185,8 +183,7 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	return p, s.write(dir, name, o)
 }
 
-// grouped reports whether groups are the unit of privacy: by the table's column, or by the file of a
-// folder of images.
+// grouped reports whether groups are the unit of privacy: by the table's column, or by the file of a folder of images.
 func (m Module) grouped() bool {
 	_, err := os.Stat(filepath.Join(m.Data, mnist.GroupsFile))
 	return m.Group != "" || m.Data != "" && err == nil
@@ -209,6 +206,14 @@ func (d description) params(c trainerConfig, o Options) (params.Params, error) {
 	own := preset.Own{Model: &m, Examples: max(1, d.Examples/o.Validators), Rounds: o.Rounds, Epsilon: o.Epsilon,
 		Norm: d.Norm}
 	p, err := preset.Make(preset.NameExternal, o.Validators, own)
+	if rate := &p.Training.LearningRate; d.Step > 0 && d.Step < *rate && d.Loads {
+		fmt.Fprintf(o.Log, "warning: at a learning rate above %g (--learning-rate), as this one, the first layer's units "+
+			"may go dead if the rows of load are standardised: they are private, and were not looked at\n", d.Step)
+	} else if d.Step > 0 && d.Step < *rate {
+		fmt.Fprintf(o.Log, "the learning rate is %g and not %g: with longer steps the first layer's units may go dead, as "+
+			"made-up rows say\n", d.Step, *rate)
+		*rate = d.Step
+	}
 	if err == nil && o.Clipping == "" && 4*p.Model.Dim()*int(p.Privacy.Batch) > mostRows {
 		p.Model.Clipping = params.ClippingSum
 	}

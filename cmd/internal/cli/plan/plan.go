@@ -1,5 +1,4 @@
-// Package plan has the commands plan and rules, which help with decisions before a training starts.
-// They query no node.
+// Package plan has the commands plan and rules, which help with decisions before a training starts. They query no node.
 package plan
 
 import (
@@ -104,6 +103,8 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.Rule, "rule", "", "aggregation rule (default: the preset's)").Values(rules.Names()...)
 	command.Flag(cmd, &o.Rounds, "rounds", 0, "rounds (default: the preset's)")
 	command.Flag(cmd, &o.Samples, "examples", 0, "examples of each participant (default: those of the data over N)")
+	command.Flag(cmd, &o.Sites, "sites", nil, "examples of each site where they differ, as 150,400,2000, in place of "+
+		"--examples, which is their mean, and of -n")
 	command.Flag(cmd, &o.SamplingRate, "sampling-rate", 0, "chance of an example to be in a round's batch (default: the "+
 		"preset's)")
 	command.Flag(cmd, &o.Batch, "batch", 0, "expected batch, instead of --sampling-rate")
@@ -113,8 +114,7 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.Delta, "delta", 1e-6, "delta of the guarantee")
 	command.Flag(cmd, (*string)(&o.Accountant), "accountant", "", "method that turns noise into epsilon: "+
 		strings.Join(plan.Accountants(), ", ")+" (default: rdp, analytic where a round takes all examples, or lemma1 where "+
-		"the preset's noise is Lemma 1's)").
-		Values(plan.Accountants()...)
+		"the preset's noise is Lemma 1's)").Values(plan.Accountants()...)
 	command.Flag(cmd, &o.LearningRate, "learning-rate", 0, "learning rate in Lemma 1, which uses one (default: 0.01, the "+
 		"prototype's: the paper states none)")
 	command.Flag(cmd, &o.RoundTime, "round-time", 0, "time of a round, for the traffic (default: what the link makes of "+
@@ -144,11 +144,18 @@ func Plannable() (names []string) {
 
 // complete fills in the input. A field without a flag gets the preset's value.
 func (o *options) complete(r *command.Run) error {
+	sum := 0
+	for _, n := range o.Sites {
+		if sum += n; n < 1 || r.Given(&o.Samples) || r.Given(&o.Participants) {
+			return fmt.Errorf("--sites has %d: want at least 1 example each, and no --examples or -n, which follow", n)
+		}
+		o.Participants, o.Samples = len(o.Sites), sum/len(o.Sites)
+	}
 	p, all, err := o.base(r)
 	if err != nil {
 		return err
 	}
-	o.params = p
+	o.params, all = p, cmp.Or(sum, all)
 	if p.Privacy.Mechanism != params.MechanismGaussian {
 		return fmt.Errorf("preset %q has mechanism %q, which no epsilon describes: plan one of %s", p.Preset,
 			p.Privacy.Mechanism, strings.Join(Plannable(), ", "))

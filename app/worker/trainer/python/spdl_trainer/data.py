@@ -84,10 +84,28 @@ def _cached(column: Dict[str, Any], comma: bool) -> Any:
 def one(described: Dict[str, Any], centred: bool) -> Data:
     """A row of a table's lower bounds and first categories, to train and to test on: as many inputs as the rows of
     table have."""
-    read = [inputs(c["values"][0] if c.get("values") else c["low"], c, False) for c in described["columns"]]
-    values, middle = (sum((r[i] for r in read), []) for i in (0, 1))
-    x, y = _centred([values], middle) if centred else np.array([values], np.float32), np.zeros(1, np.int64)
+    x = _made(described, centred, [[c["values"][0] if c.get("values") else c["low"] for c in described["columns"]]])
+    y = np.zeros(1, np.int64)
     return (x, y, x, y, np.array([""])) if described.get("group") else (x, y, x, y)
+
+
+def made(described: Dict[str, Any], centred: bool, n: int) -> Array:
+    """The inputs of n rows that are drawn from what is public of a table: categories by their shares, and numbers evenly
+    from their bounds."""
+    random = np.random.default_rng(1)
+
+    def drawn(c: Dict[str, Any]) -> Any:
+        if not c.get("values"):
+            return random.uniform(c["low"], c["high"])
+        shares = np.array(c.get("shares") or [1] * len(c["values"])) + 1e-9
+        return str(random.choice(c["values"], p=shares / shares.sum()))
+    return _made(described, centred, [[drawn(c) for c in described["columns"]] for _ in range(n)])
+
+
+def _made(described: Dict[str, Any], centred: bool, rows: List[List[Any]]) -> Array:
+    read = [[inputs(value, c, False) for value, c in zip(row, described["columns"])] for row in rows]
+    values, (middle, *_) = ([sum((r[i] for r in row), []) for row in read] for i in (0, 1))
+    return _centred(values, middle) if centred else np.array(values, np.float32)
 
 
 def _centred(values: List[List[float]], typical: List[float]) -> Array:

@@ -25,7 +25,8 @@ UNSUITABLE = 3  # exit code
 def describe(source: str, config: str, folder: str, most: int, adapt: str = "") -> Dict[str, Any]:
     """The tensors of the model that FILE.py:FUNCTION builds, the number of its examples, or of their
     groups if they have some, whether they have groups, whether they come from the data of the
-    configuration, the files beside it that it imports, and what is probably wrong with the model.
+    configuration, the files beside it that it imports, what is probably wrong with the model, the bound on the
+    learning rate, 0 for none, and whether the file has a load.
     most bounds the parameters. Constants are written to the weights file in folder, which the answer names for
     the configuration. adapt is "", "bias" or "lora:rank=4". The file and the function run in the file's folder,
     where the names of pretrained files are looked for."""
@@ -58,11 +59,15 @@ def describe(source: str, config: str, folder: str, most: int, adapt: str = "") 
     if arrays:
         from .weights import write
         weights = write(folder, arrays)
+    step = 0.0
+    if hasattr(study, "per_example"):
+        from .steps import longest
+        step = longest(study)
     norm = getattr(getattr(study, "module", None), "norm", 0)
     examples = study.examples if groups is None else len(set(numbered(groups)))
     return {"tensors": hello.tensors, "examples": examples, "groups": groups is not None, "reads": hello.asked,
             "files": _beside(path), "warnings": getattr(study, "warnings", []), "about": getattr(study, "about", ""),
-            "weights": weights,
+            "weights": weights, "step": step, "loads": hasattr(module, "load"),
             "norm": float(norm) if isinstance(norm, Real) else 0}  # a module may have a layer of that name
 
 

@@ -1,0 +1,80 @@
+"""How long the steps of a PyTorch module's training may be, by what is public: the module, how the chain draws its
+tensors, and rows that are made up."""
+from __future__ import annotations
+
+import array
+from typing import Any, List
+
+import torch
+
+from .data import made
+from .pytorch import BLOCK, ModuleStudy
+from .tensors import Tensor, size
+
+DEFAULT, MOST = 2, 4  # the learning rate of spdl new, and its product with the curvature (docs/LAB.md)
+DRAWS, ROWS, FEWEST = 3, 32, 8
+
+
+def longest(study: ModuleStudy) -> float:
+    """The bound on the learning rate with three digits, or 0 if the default is shorter."""
+    found = curvature(study)
+    return float("%.3g" % (MOST / found)) if DEFAULT * found > MOST else 0
+
+
+def curvature(study: ModuleStudy) -> float:
+    """The curvature of the loss in the weights of the first layer, the mean of some starts: its inputs are not trained,
+    and what all rows have in common moves all its units at once, until they are dead or saturated. 0 for a layer that
+    is not dense, for an output layer, whose loss is convex, so that the next step undoes one too long, and for a module
+    that takes no such rows."""
+    if not study.x.is_floating_point():
+        return 0
+    try:
+        x = rows(study, max(FEWEST, min(ROWS, BLOCK // study.each)))
+        random = torch.Generator().manual_seed(1)
+        found = sum(at(study, x, random) for _ in range(DRAWS)) / DRAWS
+    except Exception:  # of forward
+        return 0
+    return found if found < float("inf") else 0  # nor NaN
+
+
+def rows(study: ModuleStudy, n: int) -> torch.Tensor:
+    """Rows that no member has: of the table that is described, or of numbers whose mean square is 1, half of it common
+    to all rows."""
+    shape, config = (n, *study.x.shape[1:]), study.hello.config or {}
+    if "table" in config:
+        x = torch.from_numpy(made(config["table"], config.get("centred", False), n)).to(study.device, study.x.dtype)
+        if x.shape == shape:
+            return x
+    x = (1 + torch.randn(shape, generator=torch.Generator().manual_seed(1))) / 2 ** 0.5
+    return x.to(study.device, study.x.dtype)
+
+
+def at(study: ModuleStudy, x: torch.Tensor, random: torch.Generator) -> float:
+    """The curvature at tensors that the chain may draw: the largest eigenvalue of the second moment of gradients, where
+    labels are drawn as the module has it. Each counts with the share that clipping leaves."""
+    w = study.weights(drawn(study.hello.tensors, random))
+    with torch.no_grad():
+        p = study.call(study.constants.whole(w), x).double().softmax(1).cpu()
+    g = study.per_example(w, x, torch.multinomial(p, 1, generator=random)[:, 0].to(study.device))
+    norms = sum(t.double().flatten(1).square().sum(1) for t in g.values()).sqrt()
+    first = next((g[t["name"]].double() for t in study.hello.tensors if len(t["shape"]) > 1), norms)
+    if first.dim() != 3 or first.sum(1).norm() <= 1e-3 * first.norm():  # a row for each class, which sum to zero
+        return 0
+    first = first.flatten(1) * (study.hello.clip / norms).clamp(max=1).sqrt()[:, None]
+    return float(torch.linalg.eigvalsh(first @ first.T)[-1]) / len(x)
+
+
+def drawn(tensors: List[Tensor], random: torch.Generator) -> Any:
+    """Parameters as the chain may draw them."""
+    out = array.array("d")
+    for t in tensors:
+        n, inputs = size(t["shape"]), size(t["shape"][1:])
+        if t["init"] == "zeros":
+            values = torch.zeros(n, dtype=torch.float64)
+        elif t["init"] == "normal":
+            values = torch.randn(n, generator=random, dtype=torch.float64) * (2 / inputs) ** 0.5
+        else:
+            fans = inputs + n // t["shape"][1]
+            values = (2 * torch.rand(n, generator=random, dtype=torch.float64) - 1) * (6 / fans) ** 0.5
+        out.frombytes(values.numpy().tobytes())
+    return out
