@@ -117,7 +117,7 @@ func Join(paths []string, to string) (parts []*Part, err error) {
 		return nil, err
 	}
 	defer func() { all.Flush(); err = cmp.Or(err, all.Error(), out.Close()) }()
-	if all = csv.NewWriter(out); slices.ContainsFunc(files, func(f *file) bool { return f.csv.Comma != ',' }) {
+	if all = csv.NewWriter(out); slices.ContainsFunc(files, func(f *file) bool { return f.comma != ',' }) {
 		all.Comma = ';'
 	}
 	row := slices.Clone(files[0].header)
@@ -148,6 +148,6 @@ func (f *file) newPart(name, path string) (*Part, error) {
 		return nil, err
 	}
 	p := &Part{Name: strings.Clone(name), Path: path, file: to, csv: csv.NewWriter(to)}
-	p.csv.Comma = f.csv.Comma
+	p.csv.Comma = f.comma
 	return p, p.csv.Write(f.header)
 }

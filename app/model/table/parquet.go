@@ -1,0 +1,517 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"runtime/debug"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+	"github.com/pierrec/lz4/v4"
+)
+
+const (
+	parquetMark = "PAR1"
+	// mostOpen bounds the bytes of the pages, one of each column, that are open at once, by what their headers say. Writers
+	// make pages of some 1 MB.
+	mostOpen = 1 << 30
+	// mostListed bounds the columns that lists become.
+	mostListed = 1 << 16
+)
+
+// parquetRows reads the rows of a Parquet file as texts, as csv.Reader those of a CSV file: first the names of the
+// columns. A list is a column for each of its values, as many as the first row has.
+type parquetRows struct {
+	in      io.ReaderAt
+	meta    format.FileMetaData
+	columns []*parquetColumn
+	group   int   // the next row group
+	left    int64 // rows of the current one
+	row     int
+	begun   bool
+	first   []string // the first row, until it is read
+	open    int64    // bytes of the open pages, and of dictionaries
+
+	text []byte // of the current row, of which ends cuts its values
+	ends []int
+	out  []string
+	zstd *zstd.Decoder
+}
+
+// parquetColumn reads a column's values, page by page.
+type parquetColumn struct {
+	name        string
+	list        bool
+	length      int // of the lists
+	element     format.SchemaElement
+	typ         parquet.Type // without its logical type: append knows that
+	repetitions int          // the highest levels
+	definitions int
+	append      func([]byte, parquet.Value) []byte
+
+	chunk      *bufio.Reader // what is left of the row group's
+	size       int64         // of the chunk
+	codec      format.CompressionCodec
+	dictionary parquet.Dictionary
+	open       [2]int64 // bytes of the page, and of the dictionary
+	page       parquetPage
+}
+
+// parquetPage has the values of a page that are left. Behind is, unless all are values, a level of each value or gap.
+type parquetPage struct {
+	left             int // values and gaps
+	repeats, defined []byte
+	values           parquet.ValueReader // nil if all are in the dictionary
+	indices          []int32
+	buffer           [128]parquet.Value
+	ready            []parquet.Value
+}
+
+// openParquet reads the footer of a file. Pages are found, bounded and decompressed here, and the library decodes the
+// values, which become texts here: it allocates what a file says.
+func openParquet(in io.ReaderAt, size int64) (p *parquetRows, err error) {
+	defer guard(&err)()
+	tail := make([]byte, 8)
+	if _, err := in.ReadAt(tail, max(0, size-8)); err != nil || string(tail[4:]) != parquetMark {
+		if string(tail[4:]) == "PARE" {
+			return nil, errEncrypted
+		}
+		return nil, errors.New("the file's end is missing: copy it again")
+	}
+	length := int64(binary.LittleEndian.Uint32(tail))
+	if length > size-12 {
+		return nil, fmt.Errorf("its footer has %d bytes, and the file %d: copy it again", length, size)
+	}
+	p = &parquetRows{in: in}
+	footer := io.NewSectionReader(in, size-8-length, length)
+	if err := thrift.NewDecoder(bounded(bufio.NewReader(footer), length)).Decode(&p.meta); err != nil {
+		return nil, fmt.Errorf("its footer: %w", err)
+	}
+	if p.meta.EncryptionAlgorithm != (format.EncryptionAlgorithm{}) {
+		return nil, errEncrypted
+	}
+	if err := p.readSchema(); err != nil {
+		return nil, err
+	}
+	if err := p.readRow(); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	p.first = p.out
+	return p, nil
+}
+
+var errEncrypted = errors.New("it is encrypted: write it without")
+
+// guard returns what turns a panic into an error: the library's answer to some bytes that are no Parquet. That
+// includes faults of the memory, as it computes addresses.
+func guard(err *error) func() {
+	before := debug.SetPanicOnFault(true)
+	return func() {
+		debug.SetPanicOnFault(before)
+		if r := recover(); r != nil {
+			*err = fmt.Errorf("it is corrupt: %v", r)
+		}
+	}
+}
+
+// readSchema finds the columns: values, or lists of values.
+func (p *parquetRows) readSchema() error {
+	s := p.meta.Schema
+	if len(s) < 2 || int(s[0].NumChildren) > len(s) {
+		return errors.New("it has no columns")
+	}
+	at := 1
+	for range s[0].NumChildren {
+		c := &parquetColumn{}
+		for depth := 0; at < len(s); depth++ {
+			e := &s[at]
+			at++
+			c.name = cmp.Or(c.name, e.Name)
+			if e.RepetitionType != nil && *e.RepetitionType != format.Required {
+				c.definitions++
+				if *e.RepetitionType == format.Repeated {
+					c.repetitions++
+				}
+			}
+			if e.NumChildren == 0 {
+				c.element = *e
+				break
+			}
+			if e.NumChildren != 1 || depth > 1 || c.repetitions > 1 {
+				return fmt.Errorf("column %.64q is nested: want values, or lists of values: write each part as a column", c.name)
+			}
+		}
+		if c.append = textOf(c.element); c.append == nil {
+			return fmt.Errorf("column %.64q is of type %s, which has no text here: write it as numbers or texts", c.name,
+				typeName(c.element))
+		}
+		c.typ, c.list = typeOf(c.element), c.repetitions > 0
+		p.columns = append(p.columns, c)
+	}
+	for _, g := range p.meta.RowGroups {
+		if at != len(s) || len(g.Columns) != len(p.columns) {
+			return fmt.Errorf("a row group has %d columns, the schema %d", len(g.Columns), len(p.columns))
+		}
+	}
+	return nil
+}
+
+// FieldPos returns the number of the current row, from 1.
+func (p *parquetRows) FieldPos(int) (row, column int) { return p.row, 1 }
+
+// Read returns the names of the columns, and then each row. The next call overwrites the slice.
+func (p *parquetRows) Read() (row []string, err error) {
+	defer guard(&err)()
+	switch {
+	case !p.begun:
+		p.begun = true
+		for _, c := range p.columns {
+			if !c.list {
+				row = append(row, c.name)
+				continue
+			}
+			for i := range c.length {
+				row = append(row, fmt.Sprintf("%s[%d]", c.name, i))
+			}
+		}
+		return row, nil
+	case p.first != nil:
+		row, p.first = p.first, nil
+		return row, nil
+	}
+	return p.out, p.readRow()
+}
+
+// readRow reads the next row into out.
+func (p *parquetRows) readRow() error {
+	for p.left == 0 {
+		if p.group == len(p.meta.RowGroups) {
+			return io.EOF
+		}
+		if err := p.nextGroup(); err != nil {
+			return err
+		}
+	}
+	p.left--
+	p.row++
+	p.text, p.ends, p.out = p.text[:0], p.ends[:0], p.out[:0]
+	for _, c := range p.columns {
+		if err := p.readCell(c); err != nil {
+			return fmt.Errorf("row %d, column %q: %w", p.row, c.name, err)
+		}
+	}
+	text, from := string(p.text), 0
+	for _, end := range p.ends {
+		p.out = append(p.out, text[from:end])
+		from = end
+	}
+	return nil
+}
+
+// readCell appends the texts of a column in a row.
+func (p *parquetRows) readCell(c *parquetColumn) error {
+	n := 0
+	for more := true; more; n++ {
+		if err := p.fill(c); err != nil {
+			return err
+		}
+		v, err := c.next()
+		if err != nil {
+			return err
+		}
+		if !v.IsNull() {
+			p.text = c.append(p.text, v)
+		}
+		p.ends = append(p.ends, len(p.text))
+		if !c.list {
+			return nil
+		}
+		if err := p.fill(c); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		more = c.page.left > 0 && c.page.repeats[0] > 0
+	}
+	if p.row == 1 {
+		c.length = n
+	}
+	if n != c.length || n > mostListed {
+		return fmt.Errorf("a list of %d values, want %d as in the first row, at most %d", n, c.length, mostListed)
+	}
+	return nil
+}
+
+// nextGroup begins the next row group.
+func (p *parquetRows) nextGroup() error {
+	g := p.meta.RowGroups[p.group]
+	if g.NumRows < 0 {
+		return fmt.Errorf("a row group has %d rows", g.NumRows)
+	}
+	p.group, p.left, p.open = p.group+1, g.NumRows, 0
+	for i, c := range p.columns {
+		m := g.Columns[i].MetaData
+		if g.Columns[i].EncryptedColumnMetadata != nil || m.Type != *c.element.Type {
+			return fmt.Errorf("column %q is encrypted, or of another type in its row group", c.name)
+		}
+		from := m.DataPageOffset
+		if m.DictionaryPageOffset > 0 {
+			from = min(from, m.DictionaryPageOffset)
+		}
+		c.codec, c.dictionary, c.page.left, c.size, c.open = m.Codec, nil, 0, m.TotalCompressedSize, [2]int64{}
+		c.chunk = bufio.NewReader(io.NewSectionReader(p.in, from, c.size))
+	}
+	return nil
+}
+
+// fill reads pages until one has values. It is io.EOF behind the last of a row group.
+func (p *parquetRows) fill(c *parquetColumn) error {
+	for c.page.left == 0 {
+		if err := p.nextPage(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next takes the next value of the page, or gap.
+func (c *parquetColumn) next() (v parquet.Value, err error) {
+	g := &c.page
+	g.left--
+	if len(g.repeats) > 0 {
+		g.repeats = g.repeats[1:]
+	}
+	if len(g.defined) > 0 {
+		level := g.defined[0]
+		if g.defined = g.defined[1:]; int(level) < c.definitions {
+			return v, nil
+		}
+	}
+	if g.values == nil {
+		v, g.indices = c.dictionary.Index(g.indices[0]), g.indices[1:]
+		return v, nil
+	}
+	if len(g.ready) == 0 {
+		n, err := g.values.ReadValues(g.buffer[:])
+		if g.ready = g.buffer[:n]; n == 0 {
+			return v, cmp.Or(err, io.ErrNoProgress)
+		}
+	}
+	v, g.ready = g.ready[0], g.ready[1:]
+	return v, nil
+}
+
+// nextPage reads the next page of a column, if it is one of values or of the dictionary.
+func (p *parquetRows) nextPage(c *parquetColumn) error {
+	if _, err := c.chunk.Peek(1); err != nil {
+		return err // io.EOF at the chunk's end
+	}
+	var h format.PageHeader
+	if err := thrift.NewDecoder(bounded(c.chunk, c.size)).Decode(&h); err != nil {
+		return fmt.Errorf("the header of a page: %w", err)
+	}
+	values, levels, which, how := int32(0), int32(0), 0, format.Plain
+	v1, v2 := h.DataPageHeader, h.DataPageHeaderV2
+	switch {
+	case h.Type == format.DictionaryPage && h.DictionaryPageHeader != nil:
+		values, which = h.DictionaryPageHeader.NumValues, 1
+	case h.Type == format.DataPage && v1 != nil && v1.DefinitionLevelEncoding == format.RLE:
+		values, how = v1.NumValues, v1.Encoding
+	case h.Type == format.DataPageV2 && v2 != nil && min(v2.DefinitionLevelsByteLength, v2.RepetitionLevelsByteLength) >= 0:
+		values, how, levels = v2.NumValues, v2.Encoding, v2.DefinitionLevelsByteLength+v2.RepetitionLevelsByteLength
+	default:
+		return fmt.Errorf("a page of type %s, or with levels of an encoding that is not known", h.Type)
+	}
+	width := int64(8)
+	if c.element.TypeLength != nil {
+		width += int64(*c.element.TypeLength)
+	}
+	open := int64(h.UncompressedPageSize) + int64(values)*width
+	if min(h.CompressedPageSize, h.UncompressedPageSize, values, levels, h.CompressedPageSize-levels,
+		h.UncompressedPageSize-levels) < 0 || int64(h.CompressedPageSize) > c.size || p.open-c.open[which]+open > mostOpen {
+		return fmt.Errorf("a page of %d bytes, %d uncompressed, with %d values: want pages of which one of each column has "+
+			"at most %d bytes: write smaller pages or row groups", h.CompressedPageSize, h.UncompressedPageSize, values, mostOpen)
+	}
+	p.open += open - c.open[which]
+	c.open[which] = open
+	page := make([]byte, h.CompressedPageSize)
+	if _, err := io.ReadFull(c.chunk, page); err != nil {
+		return fmt.Errorf("the file is truncated in a page: %w", err)
+	}
+	rest, err := page[levels:], error(nil)
+	if v2 == nil || v2.IsCompressed == nil || *v2.IsCompressed {
+		if rest, err = p.decompress(c.codec, rest, int(h.UncompressedPageSize-levels)); err != nil {
+			return fmt.Errorf("a page by %s: %w", c.codec, err)
+		}
+	}
+	g := &c.page
+	if which == 1 {
+		content, err := c.decode(rest, int(values), how)
+		if err == nil {
+			c.dictionary = c.typ.NewDictionary(0, int(values), content)
+		}
+		return err
+	}
+	g.left, g.repeats, g.defined, g.ready, g.values = int(values), nil, nil, nil, nil
+	for i, to := range []*[]byte{&g.repeats, &g.defined} {
+		most, content := []int{c.repetitions, c.definitions}[i], []byte(nil)
+		switch {
+		case v2 != nil:
+			n := []int32{v2.RepetitionLevelsByteLength, v2.DefinitionLevelsByteLength}[i]
+			content, page = page[:n], page[n:]
+		case most > 0:
+			n := binary.LittleEndian.Uint32(rest)
+			content, rest = rest[4:4+n], rest[4+n:]
+		}
+		if most > 0 {
+			width := bits.Len(uint(most))
+			if content, err = runs(content, width, g.left); err == nil {
+				*to, err = (&rle.Encoding{BitWidth: width}).DecodeLevels(nil, content)
+			}
+			if err != nil || len(*to) < g.left {
+				return fmt.Errorf("%d levels for %d values: %w", len(*to), g.left, err)
+			}
+		}
+	}
+	n := g.left
+	if g.defined != nil {
+		n = bytes.Count(g.defined[:n], []byte{byte(c.definitions)})
+	}
+	switch {
+	case n == 0:
+		return nil
+	case how == format.RLEDictionary || how == format.PlainDictionary:
+		width := int(rest[0])
+		if rest, err = runs(rest[1:], width, n); err == nil {
+			g.indices, err = (&rle.Encoding{BitWidth: width}).DecodeInt32(nil, rest)
+		}
+		return err
+	}
+	content, err := c.decode(rest, n, how)
+	if err == nil {
+		g.values = c.typ.NewPage(0, n, content).Values()
+	}
+	return err
+}
+
+// decode decodes n values.
+func (c *parquetColumn) decode(page []byte, n int, how format.Encoding) (encoding.Values, error) {
+	switch how {
+	case format.DeltaBinaryPacked, format.DeltaLengthByteArray, format.DeltaByteArray:
+		at, said := 0, uint64(0)
+		for range 3 { // the size of blocks, their parts, and how many values there are
+			x, k := binary.Uvarint(page[at:])
+			at, said = at+max(k, 0), x
+		}
+		if said > uint64(n) {
+			return encoding.Values{}, fmt.Errorf("a page of %d values says it has %d", n, said)
+		}
+	}
+	e := parquet.LookupEncoding(how)
+	return c.typ.Decode(c.typ.NewValues(nil, nil), page, e)
+}
+
+// runs returns the part of a page that has n numbers, as runs of width bits each.
+func runs(page []byte, width, n int) ([]byte, error) {
+	at := 0
+	for left := n; left > 0; {
+		head, k := binary.Uvarint(page[at:])
+		count, size := head>>1, (width+7)/8
+		if head&1 == 1 { // groups of eight
+			size = int(min(count, math.MaxInt32)) * width
+			count *= 8
+		}
+		if at += k + size; k <= 0 || count > uint64(left)+512 || at > len(page) {
+			return nil, fmt.Errorf("a run of %d values where %d are left", count, left)
+		}
+		left -= int(count)
+	}
+	return page[:at], nil
+}
+
+// decompress returns the n bytes that a page has.
+func (p *parquetRows) decompress(codec format.CompressionCodec, page []byte, n int) (out []byte, err error) {
+	var in io.Reader
+	switch {
+	case n == 0 || codec == format.Uncompressed:
+		return page, nil
+	case codec == format.Snappy:
+		if length, err := snappy.DecodedLen(page); err != nil || length != n {
+			return nil, fmt.Errorf("it has %d bytes, its header says %d", length, n)
+		}
+		return snappy.Decode(nil, page)
+	case codec == format.Lz4Raw:
+		out = make([]byte, n)
+		n, err = lz4.UncompressBlock(page, out)
+		return out[:n], err
+	case codec == format.Gzip:
+		in, err = gzip.NewReader(bytes.NewReader(page))
+	case codec == format.Brotli:
+		in = brotli.NewReader(bytes.NewReader(page))
+	case codec == format.Zstd:
+		if p.zstd == nil {
+			p.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+		}
+		if err == nil {
+			in, err = p.zstd, p.zstd.Reset(bytes.NewReader(page))
+		}
+	default:
+		return nil, errors.New("want SNAPPY, GZIP, ZSTD, BROTLI, LZ4_RAW or none: write the file with one of them")
+	}
+	if err == nil {
+		out = make([]byte, n)
+		_, err = io.ReadFull(in, out)
+	}
+	return out, err
+}
+
+// boundedReader reads Thrift, of which no list and no text is longer than what holds it.
+type boundedReader struct {
+	compact
+	most int64
+}
+
+type compact = thrift.Reader // embedded, it has a method Reader
+
+func bounded(in io.Reader, most int64) thrift.Reader {
+	return boundedReader{new(thrift.CompactProtocol).NewReader(in), most}
+}
+
+func (r boundedReader) ReadList() (thrift.List, error) {
+	l, err := r.compact.ReadList()
+	if err == nil && int64(l.Size) > r.most {
+		err = fmt.Errorf("a list of %d in %d bytes", l.Size, r.most)
+	}
+	return l, err
+}
+
+func (r boundedReader) ReadBytes() ([]byte, error) {
+	n, err := r.ReadLength()
+	if err == nil && int64(n) > r.most {
+		err = fmt.Errorf("a text of %d bytes in %d", n, r.most)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text := make([]byte, n)
+	_, err = io.ReadFull(r.Reader(), text)
+	return text, err
+}
+
+func (r boundedReader) ReadString() (string, error) {
+	text, err := r.ReadBytes()
+	return strings.Clone(string(text)), err
+}
