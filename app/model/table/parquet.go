@@ -171,6 +171,14 @@ func (p *parquetRows) readSchema() error {
 	return nil
 }
 
+// rows returns the number of rows.
+func (p *parquetRows) rows() (n int64) {
+	for _, g := range p.meta.RowGroups {
+		n += g.NumRows
+	}
+	return n
+}
+
 // FieldPos returns the number of the current row, from 1.
 func (p *parquetRows) FieldPos(int) (row, column int) { return p.row, 1 }
 
@@ -211,7 +219,11 @@ func (p *parquetRows) readRow() error {
 	p.row++
 	p.text, p.ends, p.out = p.text[:0], p.ends[:0], p.out[:0]
 	for _, c := range p.columns {
-		if err := p.readCell(c); err != nil {
+		err := p.readCell(c)
+		if errors.Is(err, io.EOF) { // it would be the end of the file
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
 			return fmt.Errorf("row %d, column %q: %w", p.row, c.name, err)
 		}
 	}

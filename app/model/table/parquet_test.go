@@ -43,7 +43,7 @@ func TestParquetRows(t *testing.T) {
 		t.Log(r)
 	}
 	for _, n := range []string{"arrow", "duckdb"} {
-		for _, r := range rowsOf(t, "testdata/features-" + n + ".parquet")[:4] {
+		for _, r := range rowsOf(t, "testdata/features-"+n+".parquet")[:4] {
 			t.Log(r)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 	"github.com/spdl/spdl/privacy"
@@ -103,8 +104,9 @@ type Trainer struct {
 	mu        sync.Mutex
 	child     *child // the running process; nil if no process runs
 	answer    answer
-	groupOf   []uint32  // the group of each example; nil if the unit is an example
-	groups    [][]int   // the examples of each group; nil if the unit is an example
+	groupOf   []uint32 // the group of each example; nil if the unit is an example
+	groups    [][]int  // the examples of each group; nil if the unit is an example
+	forget    func() error
 	failures  int       // the number of failures since the last success
 	nextStart time.Time // the earliest time of the next start
 }
@@ -136,11 +138,35 @@ func Start(ctx context.Context, c Config, m params.Model, p params.Privacy) (*Tr
 	if len(c.Approved) > 0 {
 		c.Share.Data = existing(c.Share.Data, c.Dir)
 	}
-	t := &Trainer{config: c, model: m, clip: p.Clip, unit: p.Unit}
+	forget, err := c.plainData(m)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trainer{config: c, model: m, clip: p.Clip, unit: p.Unit, forget: forget}
 	if err := t.withChild(ctx, func(context.Context, *child) error { return nil }); err != nil {
+		t.Close()
 		return nil, err
 	}
 	return t, nil
+}
+
+// plainData replaces data that are a Parquet file by a file that Python reads, of the kind that the study has, and
+// returns what removes it.
+func (c *Config) plainData(m params.Model) (forget func() error, err error) {
+	path := existing(c.Share.Data, c.Dir)
+	if !table.IsParquet(path) {
+		return func() error { return nil }, nil
+	}
+	var study struct{ Data string }
+	_ = json.Unmarshal([]byte(m.Config), &study) // the text may be of any form
+	folder, forget, err := sandbox.Temporary("spdl-data-")
+	if err != nil {
+		return nil, err
+	}
+	if c.Share.Data, err = table.Plain(path, folder, study.Data); err != nil {
+		return nil, errors.Join(err, forget())
+	}
+	return sync.OnceValue(forget), nil
 }
 
 // Len returns the number of units of privacy: examples, or groups.
@@ -161,6 +187,7 @@ func (t *Trainer) Close() {
 		t.child.stop(true)
 		t.child = nil
 	}
+	_ = t.forget()
 }
 
 // ClippedSum sets dst to the sum of the gradients, at x, of the units in picked, each clipped to

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/mnist"
@@ -62,10 +63,23 @@ func (m Module) copyData(dir string) (trainerConfig, error) {
 			}
 		}
 		if err == nil {
-			err = copyFile(m.Data, filepath.Join(dir, c.Data))
+			err = m.copyTable(dir, &c.Data)
 		}
 	}
 	return c, err
+}
+
+// copyTable copies a file into the study. Parquet of features becomes an npz file, and of a table a CSV file: a
+// trainer gets each member's own in the same way.
+func (m Module) copyTable(dir string, name *string) error {
+	if m.Head+m.Label+m.Schema == "" || !table.IsParquet(m.Data) {
+		return copyFile(m.Data, filepath.Join(dir, *name))
+	}
+	*name = "data.csv"
+	if m.Head != "" {
+		*name = "data.npz"
+	}
+	return table.Write(m.Data, filepath.Join(dir, *name))
 }
 
 // copyFiles copies the model's file, and the files beside it that it imports.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/worker/trainer"
@@ -67,4 +68,14 @@ func writeHash(file, hash string) error {
 		return err
 	}
 	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+// plainCommand returns the command that writes what a trainer gets of a Parquet file.
+func plainCommand() *cobra.Command {
+	return command.New(&cobra.Command{
+		Use:     "plain FILE.parquet OUT",
+		Short:   "Write a Parquet file's rows as a trainer gets them: CSV, or npz by the ending of OUT",
+		Example: "  spdl trainer plain patients.parquet patients.csv\n  spdl trainer plain features.parquet features.npz",
+		Args:    cobra.ExactArgs(2),
+	}, func(_ *command.Run, args []string) error { return table.Write(args[0], args[1]) })
 }
