@@ -16,8 +16,7 @@ type Vector struct {
 	i16   []int16 // the coordinates if width is Int16, else nil
 }
 
-// NewVector returns the zero vector of d coordinates. It panics if w is invalid or d outside [0,
-// MaxDim].
+// NewVector returns the zero vector of d coordinates. It panics if w is invalid or d outside [0, MaxDim].
 func NewVector(w Width, d int) Vector {
 	if !w.Valid() || d < 0 || d > MaxDim {
 		panic(fmt.Sprintf("gradients: no %v vector of %d coordinates (at most %d)", w, d, MaxDim))
@@ -28,8 +27,7 @@ func NewVector(w Width, d int) Vector {
 	return Vector{width: Int16, i16: make([]int16, d)}
 }
 
-// FromInt8 wraps q without copying it. It panics if q is longer than MaxDim or holds -128, which is
-// off the grid.
+// FromInt8 wraps q without copying it. It panics if q is longer than MaxDim or holds -128, which is off the grid.
 func FromInt8(q []int8) Vector {
 	if len(q) > MaxDim {
 		panic(fmt.Sprintf("gradients: %d coordinates, at most %d", len(q), MaxDim))
@@ -40,8 +38,7 @@ func FromInt8(q []int8) Vector {
 	return Vector{width: Int8, i8: q}
 }
 
-// FromInt16 wraps q without copying it. It panics if q is longer than MaxDim or leaves [-16383,
-// 16383].
+// FromInt16 wraps q without copying it. It panics if q is longer than MaxDim or leaves [-16383, 16383].
 func FromInt16(q []int16) Vector {
 	if len(q) > MaxDim {
 		panic(fmt.Sprintf("gradients: %d coordinates, at most %d", len(q), MaxDim))

@@ -78,7 +78,9 @@ func stream(path string) (*file, error) {
 	}
 	if mark, _ := in.Peek(4); string(mark) == parquetMark {
 		f.comma, f.line = ',', "row"
-		f.reader, err = openParquet(f.file, info.Size())
+		if f.reader, err = openParquet(f.file, info.Size()); err != nil {
+			err = fmt.Errorf("as Parquet: %w", err)
+		}
 	} else {
 		rows := csv.NewReader(in)
 		rows.FieldsPerRecord = -1 // readRow checks the number of fields itself

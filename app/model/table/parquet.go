@@ -12,7 +12,6 @@ import (
 	"math"
 	"math/bits"
 	"runtime/debug"
-	"strings"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/snappy"
@@ -43,9 +42,8 @@ type parquetRows struct {
 	group   int   // the next row group
 	left    int64 // rows of the current one
 	row     int
-	begun   bool
-	first   []string // the first row, until it is read
-	open    int64    // bytes of the open pages, and of dictionaries
+	begin   [][]string // the header and the first row, until they are read
+	open    int64      // bytes of the open pages, and of dictionaries
 
 	text []byte // of the current row, of which ends cuts its values
 	ends []int
@@ -88,10 +86,7 @@ func openParquet(in io.ReaderAt, size int64) (p *parquetRows, err error) {
 	defer guard(&err)()
 	tail := make([]byte, 8)
 	if _, err := in.ReadAt(tail, max(0, size-8)); err != nil || string(tail[4:]) != parquetMark {
-		if string(tail[4:]) == "PARE" {
-			return nil, errEncrypted
-		}
-		return nil, errors.New("the file's end is missing: copy it again")
+		return nil, errors.New("its end is missing: copy it again, and leave encryption out")
 	}
 	length := int64(binary.LittleEndian.Uint32(tail))
 	if length > size-12 {
@@ -102,20 +97,29 @@ func openParquet(in io.ReaderAt, size int64) (p *parquetRows, err error) {
 	if err := thrift.NewDecoder(bounded(bufio.NewReader(footer), length)).Decode(&p.meta); err != nil {
 		return nil, fmt.Errorf("its footer: %w", err)
 	}
-	if p.meta.EncryptionAlgorithm != (format.EncryptionAlgorithm{}) {
-		return nil, errEncrypted
-	}
 	if err := p.readSchema(); err != nil {
 		return nil, err
 	}
-	if err := p.readRow(); err != nil && !errors.Is(err, io.EOF) {
+	var header []string
+	switch err := p.readRow(); {
+	case err == nil:
+		p.begin = [][]string{nil, p.out}
+	case !errors.Is(err, io.EOF):
 		return nil, err
+	default:
+		p.begin = [][]string{nil}
 	}
-	p.first = p.out
+	for _, c := range p.columns {
+		if !c.list {
+			header = append(header, c.name)
+		}
+		for i := range c.length {
+			header = append(header, fmt.Sprintf("%s[%d]", c.name, i))
+		}
+	}
+	p.begin[0] = header
 	return p, nil
 }
-
-var errEncrypted = errors.New("it is encrypted: write it without")
 
 // guard returns what turns a panic into an error: the library's answer to some bytes that are no Parquet. That
 // includes faults of the memory, as it computes addresses.
@@ -156,11 +160,10 @@ func (p *parquetRows) readSchema() error {
 				return fmt.Errorf("column %.64q is nested: want values, or lists of values: write each part as a column", c.name)
 			}
 		}
-		if c.append = textOf(c.element); c.append == nil {
-			return fmt.Errorf("column %.64q is of type %s, which has no text here: write it as numbers or texts", c.name,
-				typeName(c.element))
+		if c.typ, c.append = textOf(c.element); c.append == nil {
+			return fmt.Errorf("column %.64q is of a type that is not known: write it as numbers or texts", c.name)
 		}
-		c.typ, c.list = typeOf(c.element), c.repetitions > 0
+		c.list = c.repetitions > 0
 		p.columns = append(p.columns, c)
 	}
 	for _, g := range p.meta.RowGroups {
@@ -185,21 +188,8 @@ func (p *parquetRows) FieldPos(int) (row, column int) { return p.row, 1 }
 // Read returns the names of the columns, and then each row. The next call overwrites the slice.
 func (p *parquetRows) Read() (row []string, err error) {
 	defer guard(&err)()
-	switch {
-	case !p.begun:
-		p.begun = true
-		for _, c := range p.columns {
-			if !c.list {
-				row = append(row, c.name)
-				continue
-			}
-			for i := range c.length {
-				row = append(row, fmt.Sprintf("%s[%d]", c.name, i))
-			}
-		}
-		return row, nil
-	case p.first != nil:
-		row, p.first = p.first, nil
+	if len(p.begin) > 0 {
+		row, p.begin = p.begin[0], p.begin[1:]
 		return row, nil
 	}
 	return p.out, p.readRow()
@@ -490,7 +480,7 @@ func (p *parquetRows) decompress(codec format.CompressionCodec, page []byte, n i
 	return out, err
 }
 
-// boundedReader reads Thrift, of which no list and no text is longer than what holds it.
+// boundedReader reads Thrift, of which no list is longer than the bytes that hold it.
 type boundedReader struct {
 	compact
 	most int64
@@ -508,22 +498,4 @@ func (r boundedReader) ReadList() (thrift.List, error) {
 		err = fmt.Errorf("a list of %d in %d bytes", l.Size, r.most)
 	}
 	return l, err
-}
-
-func (r boundedReader) ReadBytes() ([]byte, error) {
-	n, err := r.ReadLength()
-	if err == nil && int64(n) > r.most {
-		err = fmt.Errorf("a text of %d bytes in %d", n, r.most)
-	}
-	if err != nil {
-		return nil, err
-	}
-	text := make([]byte, n)
-	_, err = io.ReadFull(r.Reader(), text)
-	return text, err
-}
-
-func (r boundedReader) ReadString() (string, error) {
-	text, err := r.ReadBytes()
-	return strings.Clone(string(text)), err
 }

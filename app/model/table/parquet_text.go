@@ -15,9 +15,24 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// textOf returns what appends the text of a value of a type, nil if the type has none. A number has its shortest text,
-// whatever its type: 3 is that of the decimal 3.00, the float 3 and the integer 3.
-func textOf(e format.SchemaElement) func([]byte, parquet.Value) []byte {
+// textOf returns the type of a column's values and what appends the text of one, nil if they have none. A number has its
+// shortest text, whatever its type: 3 is that of the decimal 3.00, the float 3 and the integer 3.
+func textOf(e format.SchemaElement) (parquet.Type, func([]byte, parquet.Value) []byte) {
+	if e.Type == nil {
+		return nil, nil
+	}
+	kind := parquet.Kind(*e.Type)
+	if kind == parquet.FixedLenByteArray {
+		if e.TypeLength == nil || *e.TypeLength < 1 || *e.TypeLength > 1<<10 {
+			return nil, nil
+		}
+		return parquet.FixedLenByteArrayType(int(*e.TypeLength)), logical(e, kind)
+	}
+	return types[kind], logical(e, kind)
+}
+
+// logical returns what appends the text of a value, by its logical type or the older converted type.
+func logical(e format.SchemaElement, kind parquet.Kind) func([]byte, parquet.Value) []byte {
 	l, old := format.LogicalType{}, deprecated.ConvertedType(-1)
 	if e.LogicalType != nil {
 		l = *e.LogicalType
@@ -25,55 +40,42 @@ func textOf(e format.SchemaElement) func([]byte, parquet.Value) []byte {
 	if e.ConvertedType != nil {
 		old = *e.ConvertedType
 	}
-	if e.Type == nil {
-		return nil
-	}
-	const date, clock = "2006-01-02", "15:04:05.999999999"
-	kind := parquet.Kind(*e.Type)
-	if kind == parquet.FixedLenByteArray && (e.TypeLength == nil || *e.TypeLength < 1 || *e.TypeLength > 1<<10) {
-		return nil
-	}
-	whole := kind == parquet.Int32 || kind == parquet.Int64
+	const date, clock = "2006-01-02", " 15:04:05.999999999"
 	moment := func(unit int64, layout string) func([]byte, parquet.Value) []byte {
-		if !whole {
-			return nil
-		}
 		return func(dst []byte, v parquet.Value) []byte {
 			x := integer(v)
 			return time.Unix(x/unit, x%unit*(1e9/unit)).UTC().AppendFormat(dst, layout)
 		}
 	}
+	whole := kind == parquet.Int32 || kind == parquet.Int64
 	switch {
 	case l.Decimal != nil:
 		return decimalOf(kind, l.Decimal.Scale)
 	case old == deprecated.Decimal && e.Scale != nil:
 		return decimalOf(kind, *e.Scale)
-	case (l.Date != nil || old == deprecated.Date) && kind == parquet.Int32:
+	case kind == parquet.Int32 && (l.Date != nil || old == deprecated.Date):
 		return func(dst []byte, v parquet.Value) []byte {
 			return time.Unix(int64(v.Int32())*86400, 0).UTC().AppendFormat(dst, date)
 		}
-	case l.Time != nil:
-		return moment(perSecond(l.Time.Unit), clock)
-	case l.Timestamp != nil && l.Timestamp.IsAdjustedToUTC:
-		return moment(perSecond(l.Timestamp.Unit), date+" "+clock+"-07:00")
-	case l.Timestamp != nil:
-		return moment(perSecond(l.Timestamp.Unit), date+" "+clock)
-	case old == deprecated.TimeMillis:
-		return moment(1e3, clock)
-	case old == deprecated.TimeMicros:
-		return moment(1e6, clock)
-	case old == deprecated.TimestampMillis:
-		return moment(1e3, date+" "+clock)
-	case old == deprecated.TimestampMicros:
-		return moment(1e6, date+" "+clock)
-	case l.UUID != nil && kind == parquet.FixedLenByteArray && *e.TypeLength == 16:
-		return func(dst []byte, v parquet.Value) []byte {
-			x := hex.EncodeToString(v.ByteArray())
-			return append(dst, strings.Join([]string{x[:8], x[8:12], x[12:16], x[16:20], x[20:]}, "-")...)
+	case whole && l.Timestamp != nil:
+		unit, layout := int64(1e9), date+clock
+		switch t := l.Timestamp; {
+		case t.Unit.Millis != nil:
+			unit = 1e3
+		case t.Unit.Micros != nil:
+			unit = 1e6
 		}
+		if l.Timestamp.IsAdjustedToUTC {
+			layout += "-07:00"
+		}
+		return moment(unit, layout)
+	case whole && old == deprecated.TimestampMillis:
+		return moment(1e3, date+clock)
+	case whole && old == deprecated.TimestampMicros:
+		return moment(1e6, date+clock)
 	case whole && (l.Integer != nil && !l.Integer.IsSigned || old >= deprecated.Uint8 && old <= deprecated.Uint64):
 		return func(dst []byte, v parquet.Value) []byte {
-			if v.Kind() == parquet.Int32 {
+			if kind == parquet.Int32 {
 				return strconv.AppendUint(dst, uint64(v.Uint32()), 10)
 			}
 			return strconv.AppendUint(dst, v.Uint64(), 10)
@@ -89,68 +91,30 @@ func textOf(e format.SchemaElement) func([]byte, parquet.Value) []byte {
 			x := v.Int96()
 			const julian = 2440588 // of 1970-01-01
 			at := time.Unix((int64(x[2])-julian)*86400, int64(uint64(x[1])<<32|uint64(x[0])))
-			return at.UTC().AppendFormat(dst, date+" "+clock)
+			return at.UTC().AppendFormat(dst, date+clock)
 		}
 	case parquet.Float:
 		return func(dst []byte, v parquet.Value) []byte { return appendNumber(dst, float64(v.Float()), 32) }
 	case parquet.Double:
 		return func(dst []byte, v parquet.Value) []byte { return appendNumber(dst, v.Double(), 64) }
-	case parquet.ByteArray: // csv.Reader does the same to line ends
+	case parquet.FixedLenByteArray: // a UUID, for one
+		return func(dst []byte, v parquet.Value) []byte { return hex.AppendEncode(dst, v.ByteArray()) }
+	default: // csv.Reader does the same to line ends
 		return func(dst []byte, v parquet.Value) []byte {
 			return append(dst, bytes.ReplaceAll(v.ByteArray(), []byte("\r\n"), []byte("\n"))...)
 		}
 	}
-	return nil
 }
 
-// typeOf returns the type of what is stored.
-func typeOf(e format.SchemaElement) parquet.Type {
-	switch parquet.Kind(*e.Type) {
-	case parquet.Boolean:
-		return parquet.BooleanType
-	case parquet.Int32:
-		return parquet.Int32Type
-	case parquet.Int64:
-		return parquet.Int64Type
-	case parquet.Int96:
-		return parquet.Int96Type
-	case parquet.Float:
-		return parquet.FloatType
-	case parquet.Double:
-		return parquet.DoubleType
-	case parquet.FixedLenByteArray:
-		return parquet.FixedLenByteArrayType(int(*e.TypeLength))
-	default:
-		return parquet.ByteArrayType
-	}
-}
-
-// typeName names a column's type for an error.
-func typeName(e format.SchemaElement) string {
-	if e.LogicalType != nil {
-		return e.LogicalType.String()
-	}
-	if e.Type == nil {
-		return "none"
-	}
-	return fmt.Sprint(*e.Type)
-}
+// types are the types of what is stored, by their kinds.
+var types = []parquet.Type{parquet.BooleanType, parquet.Int32Type, parquet.Int64Type, parquet.Int96Type, parquet.FloatType,
+	parquet.DoubleType, parquet.ByteArrayType}
 
 func integer(v parquet.Value) int64 {
 	if v.Kind() == parquet.Int32 {
 		return int64(v.Int32())
 	}
 	return v.Int64()
-}
-
-func perSecond(u format.TimeUnit) int64 {
-	switch {
-	case u.Millis != nil:
-		return 1e3
-	case u.Micros != nil:
-		return 1e6
-	}
-	return 1e9
 }
 
 // appendNumber appends the shortest text that gives the number back, nothing for one that is none: it is missing.

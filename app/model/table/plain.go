@@ -8,11 +8,11 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // Plain writes the rows of a Parquet file to a file in a folder, for a program that reads no Parquet, and returns its
@@ -56,7 +56,7 @@ func Write(path, to string) (err error) {
 		}
 	}()
 	if filepath.Ext(to) == npz {
-		return f.writeNPZ(out)
+		return writeNPZ(path, out)
 	}
 	rows := csv.NewWriter(out)
 	err = rows.Write(f.header)
@@ -82,96 +82,83 @@ func IsParquet(path string) bool {
 }
 
 // writeNPZ writes the arrays of features: x from the list x, or without one from all columns but y and groups.
-func (f *file) writeNPZ(out io.Writer) error {
-	label, err := f.column("y")
-	if err != nil {
-		return err
-	}
-	group, grouped := f.at["groups"]
-	var inputs []int
-	_, listed := f.at["x[0]"]
-	for i, name := range f.header {
-		if i != label && !(grouped && i == group) && (!listed || strings.HasPrefix(name, "x[")) {
-			inputs = append(inputs, i)
-		}
-	}
-	from, ok := f.reader.(*parquetRows) // a CSV file does not say its rows before its end
-	if !ok {
-		return fmt.Errorf("%w: %s is no Parquet file", ErrTable, f.name)
-	}
-	rows, to := from.rows(), zip.NewWriter(out)
-	array, err := newArray(to, "x", fmt.Sprintf("<f4', 'shape': (%d, %d)", rows, len(inputs)))
-	if err != nil {
-		return err
-	}
-	var labels []int64
-	var groups []string
-	longest := 1
-	x := make([]float32, len(inputs))
-	for {
-		more, err := f.readRow()
-		if err != nil {
-			return err
-		}
-		if !more {
-			break
-		}
-		for k, at := range inputs {
-			v, err := f.number(at)
-			if err != nil {
-				return err
-			}
-			x[k] = float32(v)
-		}
-		y, err := strconv.ParseInt(f.row[label], 10, 32)
-		if err != nil || y < 0 {
-			return f.errorf(label, "want the number of a class, from 0")
-		}
-		labels = append(labels, y)
-		if grouped {
-			name, err := f.text(group)
-			if err != nil {
-				return err
-			}
-			longest = max(longest, utf8.RuneCountInString(name))
-			groups = append(groups, strings.Clone(name))
-		}
-		if err := binary.Write(array, binary.LittleEndian, x); err != nil {
+func writeNPZ(path string, out io.Writer) error {
+	to := zip.NewWriter(out)
+	for _, name := range []string{"x", "y", "groups"} {
+		if err := writeArray(path, name, to); err != nil {
 			return err
 		}
 	}
-	if err = array.Flush(); err != nil {
-		return err
-	}
-	if array, err = newArray(to, "y", fmt.Sprintf("<i8', 'shape': (%d,)", rows)); err != nil {
-		return err
-	}
-	if err := cmp.Or(binary.Write(array, binary.LittleEndian, labels), array.Flush()); err != nil || !grouped {
-		return cmp.Or(err, to.Close())
-	}
-	if array, err = newArray(to, "groups", fmt.Sprintf("<U%d', 'shape': (%d,)", longest, rows)); err != nil {
-		return err
-	}
-	for _, name := range groups {
-		text := []rune(name)
-		if err := binary.Write(array, binary.LittleEndian, append(text, make([]rune, longest-len(text))...)); err != nil {
-			return err
-		}
-	}
-	return cmp.Or(array.Flush(), to.Close())
+	return to.Close()
 }
 
-// newArray begins an array of an npz file. about is its type and shape.
-func newArray(to *zip.Writer, name, about string) (*bufio.Writer, error) {
+// writeArray writes an array of an npz file, in a pass over the file's rows. A file without groups has no such array.
+func writeArray(path, name string, to *zip.Writer) error {
+	const mostGroup = 64 // characters
+	f, err := stream(path)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	from, ok := f.reader.(*parquetRows)
+	if !ok { // it does not say its rows before its end
+		return fmt.Errorf("%w: %s is no Parquet file", ErrTable, f.name)
+	}
+	var columns []int
+	_, listed := f.at["x[0]"]
+	for i, column := range f.header {
+		input := column != "y" && column != "groups" && (!listed || strings.HasPrefix(column, "x["))
+		if column == name || name == "x" && input {
+			columns = append(columns, i)
+		}
+	}
+	if len(columns) == 0 && name != "groups" {
+		_, err = f.column(name)
+	}
+	if err != nil || len(columns) == 0 {
+		return err
+	}
+	of := map[string]string{"x": fmt.Sprintf("'<f4', 'shape': (%d, %d)", from.rows(), len(columns)),
+		"y":      fmt.Sprintf("'<i8', 'shape': (%d,)", from.rows()),
+		"groups": fmt.Sprintf("'<U%d', 'shape': (%d,)", mostGroup, from.rows())}[name]
 	w, err := to.CreateHeader(&zip.FileHeader{Name: name + ".npy"})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	text := fmt.Sprintf("{'descr': '%s, 'fortran_order': False, }", about)
-	const before = 10 // bytes, of the mark, the version and the length
-	length := (before+len(text)+1+63)/64*64 - before
-	out := bufio.NewWriterSize(w, 1<<16)
-	_, err = out.Write(binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(length)))
-	_, failed := fmt.Fprintf(out, "%-*s\n", length-1, text)
-	return out, cmp.Or(err, failed)
+	rows := bufio.NewWriterSize(w, 1<<16)
+	_, err = fmt.Fprintf(rows, "\x93NUMPY\x01\x00\x76\x00%-117s\n", "{'descr': "+of+", 'fortran_order': False, }")
+	var row []byte
+	for more := true; more && err == nil; {
+		if more, err = f.readRow(); !more || err != nil {
+			break
+		}
+		row = row[:0]
+		for _, at := range columns {
+			switch text := f.row[at]; name {
+			case "x":
+				var v float64
+				if v, err = f.number(at); err != nil {
+					return err
+				}
+				row = binary.LittleEndian.AppendUint32(row, math.Float32bits(float32(v)))
+			case "y":
+				y, err := strconv.ParseUint(text, 10, 31)
+				if err != nil {
+					return f.errorf(at, "want the number of a class, from 0")
+				}
+				row = binary.LittleEndian.AppendUint64(row, y)
+			default:
+				group := []rune(text)
+				if len(group) == 0 || len(group) > mostGroup {
+					return f.errorf(at, "want the name of a group, of at most %d characters", mostGroup)
+				}
+				for _, r := range group {
+					row = binary.LittleEndian.AppendUint32(row, uint32(r))
+				}
+				row = append(row, make([]byte, 4*(mostGroup-len(group)))...)
+			}
+		}
+		_, err = rows.Write(row)
+	}
+	return cmp.Or(err, rows.Flush())
 }

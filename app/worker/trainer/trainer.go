@@ -78,8 +78,7 @@ func (c Config) Check() error {
 	return nil
 }
 
-// checkContained returns an error if the program must be contained and this system does not support
-// that.
+// checkContained returns an error if the program must be contained and this system does not support that.
 func (c Config) checkContained() error {
 	if c.Sandbox.Off {
 		return nil
@@ -93,8 +92,7 @@ func (c Config) checkContained() error {
 	return nil
 }
 
-// Trainer is a participant's running training program. It is safe for concurrent use: calls run one
-// after the other.
+// Trainer is a participant's running training program. It is safe for concurrent use: calls run one after the other.
 type Trainer struct {
 	config Config
 	model  params.Model
@@ -111,9 +109,8 @@ type Trainer struct {
 	nextStart time.Time // the earliest time of the next start
 }
 
-// Start starts the trainer of a model. The Trainer clips the gradient of each unit of privacy, an
-// example or a group, to the norm p.Clip; 0 means no clipping. If the first HELLO fails, Start
-// fails with ErrTrainer.
+// Start starts the trainer of a model. The Trainer clips the gradient of each unit of privacy, an example or a group,
+// to the norm p.Clip; 0 means no clipping. If the first HELLO fails, Start fails with ErrTrainer.
 func Start(ctx context.Context, c Config, m params.Model, p params.Privacy) (*Trainer, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
