@@ -142,7 +142,8 @@ func (m *Mechanism) meanStd(signal float64) float64 {
 	return m.std
 }
 
-// submittedStd returns [SubmittedStd] with the little that rounding to the lattice of discrete noise adds.
+// submittedStd returns the standard deviation of the noise in each coordinate of release t, with the little that
+// rounding to the lattice of discrete noise adds.
 func (m *Mechanism) submittedStd(t int) float64 {
-	return m.std * math.Sqrt(VarianceFactor(m.config.Momentum, t))
+	return m.std * math.Sqrt(floor.VarianceFactor(m.config.Momentum, t))
 }

@@ -100,15 +100,10 @@ func openParquet(in io.ReaderAt, size int64) (p *parquetRows, err error) {
 	if err := p.readSchema(); err != nil {
 		return nil, err
 	}
-	var header []string
-	switch err := p.readRow(); {
-	case err == nil:
-		p.begin = [][]string{nil, p.out}
-	case !errors.Is(err, io.EOF):
+	if err = p.readRow(); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
-	default:
-		p.begin = [][]string{nil}
 	}
+	var header []string
 	for _, c := range p.columns {
 		if !c.list {
 			header = append(header, c.name)
@@ -117,7 +112,9 @@ func openParquet(in io.ReaderAt, size int64) (p *parquetRows, err error) {
 			header = append(header, fmt.Sprintf("%s[%d]", c.name, i))
 		}
 	}
-	p.begin[0] = header
+	if p.begin = [][]string{header}; err == nil {
+		p.begin = append(p.begin, p.out)
+	}
 	return p, nil
 }
 
@@ -174,14 +171,6 @@ func (p *parquetRows) readSchema() error {
 	return nil
 }
 
-// rows returns the number of rows.
-func (p *parquetRows) rows() (n int64) {
-	for _, g := range p.meta.RowGroups {
-		n += g.NumRows
-	}
-	return n
-}
-
 // FieldPos returns the number of the current row, from 1.
 func (p *parquetRows) FieldPos(int) (row, column int) { return p.row, 1 }
 
@@ -226,27 +215,27 @@ func (p *parquetRows) readRow() error {
 }
 
 // readCell appends the texts of a column in a row.
-func (p *parquetRows) readCell(c *parquetColumn) error {
+func (p *parquetRows) readCell(c *parquetColumn) (err error) {
 	n := 0
 	for more := true; more; n++ {
-		if err := p.fill(c); err != nil {
-			return err
+		for c.page.left == 0 && err == nil {
+			err = p.nextPage(c)
 		}
-		v, err := c.next()
 		if err != nil {
 			return err
 		}
-		if !v.IsNull() {
+		if v := c.next(); !v.IsNull() {
 			p.text = c.append(p.text, v)
 		}
-		p.ends = append(p.ends, len(p.text))
-		if !c.list {
+		if p.ends = append(p.ends, len(p.text)); !c.list {
 			return nil
 		}
-		if err := p.fill(c); err != nil && !errors.Is(err, io.EOF) {
-			return err
+		for c.page.left == 0 && err == nil {
+			err = p.nextPage(c)
 		}
-		more = c.page.left > 0 && c.page.repeats[0] > 0
+		if more = c.page.left > 0 && c.page.repeats[0] > 0; errors.Is(err, io.EOF) { // behind the last row of a group
+			err = nil
+		}
 	}
 	if p.row == 1 {
 		c.length = n
@@ -254,7 +243,7 @@ func (p *parquetRows) readCell(c *parquetColumn) error {
 	if n != c.length || n > mostListed {
 		return fmt.Errorf("a list of %d values, want %d as in the first row, at most %d", n, c.length, mostListed)
 	}
-	return nil
+	return err
 }
 
 // nextGroup begins the next row group.
@@ -279,41 +268,28 @@ func (p *parquetRows) nextGroup() error {
 	return nil
 }
 
-// fill reads pages until one has values. It is io.EOF behind the last of a row group.
-func (p *parquetRows) fill(c *parquetColumn) error {
-	for c.page.left == 0 {
-		if err := p.nextPage(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // next takes the next value of the page, or gap.
-func (c *parquetColumn) next() (v parquet.Value, err error) {
+func (c *parquetColumn) next() (v parquet.Value) {
 	g := &c.page
-	g.left--
-	if len(g.repeats) > 0 {
+	if g.left--; len(g.repeats) > 0 {
 		g.repeats = g.repeats[1:]
 	}
 	if len(g.defined) > 0 {
 		level := g.defined[0]
 		if g.defined = g.defined[1:]; int(level) < c.definitions {
-			return v, nil
+			return v
 		}
 	}
 	if g.values == nil {
 		v, g.indices = c.dictionary.Index(g.indices[0]), g.indices[1:]
-		return v, nil
+		return v
 	}
 	if len(g.ready) == 0 {
-		n, err := g.values.ReadValues(g.buffer[:])
-		if g.ready = g.buffer[:n]; n == 0 {
-			return v, cmp.Or(err, io.ErrNoProgress)
-		}
+		n, _ := g.values.ReadValues(g.buffer[:]) // of memory: without a value the page has too few, which is a panic
+		g.ready = g.buffer[:n]
 	}
 	v, g.ready = g.ready[0], g.ready[1:]
-	return v, nil
+	return v
 }
 
 // nextPage reads the next page of a column, if it is one of values or of the dictionary.

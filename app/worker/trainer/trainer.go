@@ -147,20 +147,21 @@ func Start(ctx context.Context, c Config, m params.Model, p params.Privacy) (*Tr
 	return t, nil
 }
 
-// plainData replaces data that are a Parquet file by a file that Python reads, of the kind that the study has, and
-// returns what removes it.
+// plainData replaces data that are a Parquet file, which Python does not read, by a CSV file, and returns what removes
+// that. A study whose own data are Parquet reads them itself.
 func (c *Config) plainData(m params.Model) (forget func() error, err error) {
 	path := existing(c.Share.Data, c.Dir)
-	if !table.IsParquet(path) {
-		return func() error { return nil }, nil
-	}
 	var study struct{ Data string }
 	_ = json.Unmarshal([]byte(m.Config), &study) // the text may be of any form
+	if !table.IsParquet(path) || filepath.Ext(study.Data) == ".parquet" {
+		return func() error { return nil }, nil
+	}
 	folder, forget, err := sandbox.Temporary("spdl-data-")
 	if err != nil {
 		return nil, err
 	}
-	if c.Share.Data, err = table.Plain(path, folder, study.Data); err != nil {
+	c.Share.Data = filepath.Join(folder, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))+".csv")
+	if err = table.WriteCSV(path, c.Share.Data); err != nil {
 		return nil, errors.Join(err, forget())
 	}
 	return sync.OnceValue(forget), nil

@@ -62,24 +62,14 @@ func (m Module) copyData(dir string) (trainerConfig, error) {
 					"loss in train.py", m.Schema, d.Table.Weights)
 			}
 		}
-		if err == nil {
-			err = m.copyTable(dir, &c.Data)
+		if parquet := m.Head+m.Label+m.Schema != "" && table.IsParquet(m.Data); err == nil && parquet {
+			c.Data = "data.csv" // as a trainer gets it
+			err = table.WriteCSV(m.Data, filepath.Join(dir, c.Data))
+		} else if err == nil {
+			err = copyFile(m.Data, filepath.Join(dir, c.Data))
 		}
 	}
 	return c, err
-}
-
-// copyTable copies a file into the study. Parquet of features becomes an npz file, and of a table a CSV file: a
-// trainer gets each member's own in the same way.
-func (m Module) copyTable(dir string, name *string) error {
-	if m.Head+m.Label+m.Schema == "" || !table.IsParquet(m.Data) {
-		return copyFile(m.Data, filepath.Join(dir, *name))
-	}
-	*name = "data.csv"
-	if m.Head != "" {
-		*name = "data.npz"
-	}
-	return table.Write(m.Data, filepath.Join(dir, *name))
 }
 
 // copyFiles copies the model's file, and the files beside it that it imports.

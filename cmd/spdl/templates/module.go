@@ -17,8 +17,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// Module is a model that a user's Python function builds: a PyTorch module, or a linear model of
-// NumPy or scikit-learn.
+// Module is a model that a user's Python function builds: a PyTorch module, or a linear model of NumPy or scikit-learn.
 type Module struct {
 	Source string // FILE.py:FUNCTION
 	// Data is a file or folder, which is copied into the study; "" for MNIST. Groups of a folder or of
@@ -33,8 +32,7 @@ type Module struct {
 	Adapt  string // what is trained of a pretrained module: "bias", "lora:rank=4", or "" for what it does not freeze
 }
 
-// source matches a valid Module.Source. Python imports the file by its name, so the name has few
-// characters.
+// source matches a valid Module.Source. Python imports the file by its name, so the name has few characters.
 var source = regexp.MustCompile(`^(.*?)([A-Za-z_][A-Za-z0-9_]*)\.py:([A-Za-z_][A-Za-z0-9_]*)$`)
 
 // Check returns an error if Source does not have its form, Head is none, or its Data are no file of features.
@@ -43,8 +41,8 @@ func (m Module) Check() error {
 		if heads[m.Head] == "" {
 			return fmt.Errorf("--head is %q, want linear or mlp", m.Head)
 		}
-		if filepath.Ext(m.Data) != ".npz" && !table.IsParquet(m.Data) {
-			return fmt.Errorf("--features is %q, want a .npz file or a Parquet file", m.Data)
+		if e := filepath.Ext(m.Data); e != ".npz" && e != ".csv" && !table.IsParquet(m.Data) {
+			return fmt.Errorf("--features is %q, want a file of .npz, .csv or Parquet", m.Data)
 		}
 		return nil
 	}
@@ -186,8 +184,7 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	return p, s.write(dir, name, o)
 }
 
-// grouped reports whether groups are the unit of privacy: by the table's column, or by the file of a
-// folder of images.
+// grouped reports whether groups are the unit of privacy: by the table's column, or by the file of a folder of images.
 func (m Module) grouped() bool {
 	_, err := os.Stat(filepath.Join(m.Data, mnist.GroupsFile))
 	return m.Group != "" || m.Data != "" && err == nil

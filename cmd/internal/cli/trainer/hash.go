@@ -70,12 +70,12 @@ func writeHash(file, hash string) error {
 	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
-// plainCommand returns the command that writes what a trainer gets of a Parquet file.
-func plainCommand() *cobra.Command {
+// csvCommand returns the command that writes what a trainer gets of a Parquet file.
+func csvCommand() *cobra.Command {
 	return command.New(&cobra.Command{
-		Use:     "plain FILE.parquet OUT",
-		Short:   "Write a Parquet file's rows as a trainer gets them: CSV, or npz by the ending of OUT",
-		Example: "  spdl trainer plain patients.parquet patients.csv\n  spdl trainer plain features.parquet features.npz",
+		Use:     "csv FILE.parquet OUT.csv",
+		Short:   "Write a Parquet file's rows as CSV, as a trainer gets them",
+		Example: "  spdl trainer csv patients.parquet patients.csv",
 		Args:    cobra.ExactArgs(2),
-	}, func(_ *command.Run, args []string) error { return table.Write(args[0], args[1]) })
+	}, func(_ *command.Run, args []string) error { return table.WriteCSV(args[0], args[1]) })
 }

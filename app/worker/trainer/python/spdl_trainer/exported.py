@@ -24,7 +24,7 @@ def read(model: str, path: str = "", folder: str = "") -> Tuple[Hello, Any]:
     if path and os.path.isfile(path):
         with open(path, "rb") as f:
             if f.read(4) == b"PAR1":
-                raise Unsuitable("%s is a Parquet file: spdl trainer plain %s OUT.csv writes it as CSV, or OUT.npz"
+                raise Unsuitable("%s is a Parquet file: spdl trainer csv %s OUT.csv writes it as CSV"
                                  % (path, path))
     hello = Hello({"dimension": sum(size(t["shape"]) for t in said["tensors"]), "clip": 0, "clipping": "rows",
                    "tensors": said["tensors"], "config": said.get("config", ""),

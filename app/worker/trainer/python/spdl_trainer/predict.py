@@ -140,7 +140,7 @@ def rows_of(model, file):
     with open(file, newline="", encoding="utf-8-sig", errors="surrogateescape") as text:
         first = text.readline()
         if first.startswith("PAR1"):
-            raise ValueError("%s is a Parquet file: spdl trainer plain %s OUT.csv writes it as CSV" % (file, file))
+            raise ValueError("%s is a Parquet file: spdl trainer csv %s OUT.csv writes it as CSV" % (file, file))
         separator = max(",;\t|", key="".join(first.split('"')[::2]).count)
         text.seek(0)
         rows = csv.DictReader(text, delimiter=separator)
