@@ -1,20 +1,6 @@
 package gradients
 
-import (
-	"fmt"
-	"slices"
-)
-
-// FromInt8 wraps q without copying it. It panics if q is longer than MaxDim or holds -128, which is off the grid.
-func FromInt8(q []int8) Vector {
-	if len(q) > MaxDim {
-		panic(fmt.Sprintf("gradients: %d coordinates, at most %d", len(q), MaxDim))
-	}
-	if i := slices.Index(q, -128); i >= 0 {
-		panic(fmt.Sprintf("gradients: coordinate %d is -128, outside [-127, 127]", i))
-	}
-	return Vector{width: Int8, i8: q}
-}
+import "fmt"
 
 // FromInt16 wraps q without copying it. It panics if q is longer than MaxDim or leaves [-16383, 16383].
 func FromInt16(q []int16) Vector {

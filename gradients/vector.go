@@ -27,6 +27,17 @@ func NewVector(w Width, d int) Vector {
 	return Vector{width: Int16, i16: make([]int16, d)}
 }
 
+// FromInt8 wraps q without copying it. It panics if q is longer than MaxDim or holds -128, which is off the grid.
+func FromInt8(q []int8) Vector {
+	if len(q) > MaxDim {
+		panic(fmt.Sprintf("gradients: %d coordinates, at most %d", len(q), MaxDim))
+	}
+	if i := slices.Index(q, -128); i >= 0 {
+		panic(fmt.Sprintf("gradients: coordinate %d is -128, outside [-127, 127]", i))
+	}
+	return Vector{width: Int8, i8: q}
+}
+
 // offGrid16 returns the first position of q whose value is outside [-16383, 16383], or -1.
 func offGrid16(q []int16) int {
 	return slices.IndexFunc(q, func(x int16) bool { return x < -16383 || x > 16383 })

@@ -184,8 +184,9 @@ func (f *file) readRow() (bool, error) {
 	}
 	f.row = row
 	if len(row) != len(f.header) {
-		return false, fmt.Errorf("%w: %s %s has %d values, the header has %d columns: the first line names every column, and "+
-			"a value that has the separator %q stands in quotes", ErrTable, f.name, f.place(0), len(row), len(f.header), f.comma)
+		return false, fmt.Errorf("%w: %s %s has %d values, the header has %d columns: the first line names every column, "+
+			"and a value that has the separator %q stands in quotes", ErrTable, f.name, f.place(0), len(row), len(f.header),
+			f.comma)
 	}
 	if f.rows++; !f.streamed && (f.rows > mnist.MaxExamples || f.rows*len(row) > mnist.MaxPixels) {
 		return false, fmt.Errorf("%w: %s has more than %d rows of %d columns, want at most %d rows and %d values",

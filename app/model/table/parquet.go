@@ -26,8 +26,8 @@ import (
 
 const (
 	parquetMark = "PAR1"
-	// mostOpen bounds the bytes of the pages, one of each column, that are open at once, by what their headers say. Writers
-	// make pages of some 1 MB.
+	// mostOpen bounds the bytes of the pages, one of each column, that are open at once, by their headers. Writers make
+	// pages of some 1 MB.
 	mostOpen = 1 << 30
 	// mostListed bounds the columns that lists become.
 	mostListed = 1 << 16
@@ -54,8 +54,7 @@ type parquetRows struct {
 // parquetColumn reads a column's values, page by page.
 type parquetColumn struct {
 	name        string
-	list        bool
-	length      int // of the lists
+	length      int // of lists
 	element     format.SchemaElement
 	typ         parquet.Type // without its logical type: append knows that
 	repetitions int          // the highest levels
@@ -67,12 +66,8 @@ type parquetColumn struct {
 	codec      format.CompressionCodec
 	dictionary parquet.Dictionary
 	open       [2]int64 // bytes of the page, and of the dictionary
-	page       parquetPage
-}
 
-// parquetPage has the values of a page that are left. Behind is, unless all are values, a level of each value or gap.
-type parquetPage struct {
-	left             int // values and gaps
+	left             int // values and gaps of the page, each of which may have two levels
 	repeats, defined []byte
 	values           parquet.ValueReader // nil if all are in the dictionary
 	indices          []int32
@@ -94,7 +89,7 @@ func openParquet(in io.ReaderAt, size int64) (p *parquetRows, err error) {
 	}
 	p = &parquetRows{in: in}
 	footer := io.NewSectionReader(in, size-8-length, length)
-	if err := thrift.NewDecoder(bounded(bufio.NewReader(footer), length)).Decode(&p.meta); err != nil {
+	if err := bounded(bufio.NewReader(footer), length).Decode(&p.meta); err != nil {
 		return nil, fmt.Errorf("its footer: %w", err)
 	}
 	if err := p.readSchema(); err != nil {
@@ -105,7 +100,7 @@ func openParquet(in io.ReaderAt, size int64) (p *parquetRows, err error) {
 	}
 	var header []string
 	for _, c := range p.columns {
-		if !c.list {
+		if c.repetitions == 0 {
 			header = append(header, c.name)
 		}
 		for i := range c.length {
@@ -160,7 +155,6 @@ func (p *parquetRows) readSchema() error {
 		if c.typ, c.append = textOf(c.element); c.append == nil {
 			return fmt.Errorf("column %.64q is of a type that is not known: write it as numbers or texts", c.name)
 		}
-		c.list = c.repetitions > 0
 		p.columns = append(p.columns, c)
 	}
 	for _, g := range p.meta.RowGroups {
@@ -218,7 +212,7 @@ func (p *parquetRows) readRow() error {
 func (p *parquetRows) readCell(c *parquetColumn) (err error) {
 	n := 0
 	for more := true; more; n++ {
-		for c.page.left == 0 && err == nil {
+		for c.left == 0 && err == nil {
 			err = p.nextPage(c)
 		}
 		if err != nil {
@@ -227,13 +221,13 @@ func (p *parquetRows) readCell(c *parquetColumn) (err error) {
 		if v := c.next(); !v.IsNull() {
 			p.text = c.append(p.text, v)
 		}
-		if p.ends = append(p.ends, len(p.text)); !c.list {
+		if p.ends = append(p.ends, len(p.text)); c.repetitions == 0 {
 			return nil
 		}
-		for c.page.left == 0 && err == nil {
+		for c.left == 0 && err == nil {
 			err = p.nextPage(c)
 		}
-		if more = c.page.left > 0 && c.page.repeats[0] > 0; errors.Is(err, io.EOF) { // behind the last row of a group
+		if more = c.left > 0 && c.repeats[0] > 0; errors.Is(err, io.EOF) { // behind the last row of a group
 			err = nil
 		}
 	}
@@ -249,9 +243,6 @@ func (p *parquetRows) readCell(c *parquetColumn) (err error) {
 // nextGroup begins the next row group.
 func (p *parquetRows) nextGroup() error {
 	g := p.meta.RowGroups[p.group]
-	if g.NumRows < 0 {
-		return fmt.Errorf("a row group has %d rows", g.NumRows)
-	}
 	p.group, p.left, p.open = p.group+1, g.NumRows, 0
 	for i, c := range p.columns {
 		m := g.Columns[i].MetaData
@@ -262,7 +253,7 @@ func (p *parquetRows) nextGroup() error {
 		if m.DictionaryPageOffset > 0 {
 			from = min(from, m.DictionaryPageOffset)
 		}
-		c.codec, c.dictionary, c.page.left, c.size, c.open = m.Codec, nil, 0, m.TotalCompressedSize, [2]int64{}
+		c.codec, c.dictionary, c.left, c.size, c.open = m.Codec, nil, 0, m.TotalCompressedSize, [2]int64{}
 		c.chunk = bufio.NewReader(io.NewSectionReader(p.in, from, c.size))
 	}
 	return nil
@@ -270,25 +261,24 @@ func (p *parquetRows) nextGroup() error {
 
 // next takes the next value of the page, or gap.
 func (c *parquetColumn) next() (v parquet.Value) {
-	g := &c.page
-	if g.left--; len(g.repeats) > 0 {
-		g.repeats = g.repeats[1:]
+	if c.left--; len(c.repeats) > 0 {
+		c.repeats = c.repeats[1:]
 	}
-	if len(g.defined) > 0 {
-		level := g.defined[0]
-		if g.defined = g.defined[1:]; int(level) < c.definitions {
+	if len(c.defined) > 0 {
+		level := c.defined[0]
+		if c.defined = c.defined[1:]; int(level) < c.definitions {
 			return v
 		}
 	}
-	if g.values == nil {
-		v, g.indices = c.dictionary.Index(g.indices[0]), g.indices[1:]
+	if c.values == nil {
+		v, c.indices = c.dictionary.Index(c.indices[0]), c.indices[1:]
 		return v
 	}
-	if len(g.ready) == 0 {
-		n, _ := g.values.ReadValues(g.buffer[:]) // of memory: without a value the page has too few, which is a panic
-		g.ready = g.buffer[:n]
+	if len(c.ready) == 0 {
+		n, _ := c.values.ReadValues(c.buffer[:]) // of memory: without a value the page has too few, which is a panic
+		c.ready = c.buffer[:n]
 	}
-	v, g.ready = g.ready[0], g.ready[1:]
+	v, c.ready = c.ready[0], c.ready[1:]
 	return v
 }
 
@@ -298,7 +288,7 @@ func (p *parquetRows) nextPage(c *parquetColumn) error {
 		return err // io.EOF at the chunk's end
 	}
 	var h format.PageHeader
-	if err := thrift.NewDecoder(bounded(c.chunk, c.size)).Decode(&h); err != nil {
+	if err := bounded(c.chunk, c.size).Decode(&h); err != nil {
 		return fmt.Errorf("the header of a page: %w", err)
 	}
 	values, levels, which, how := int32(0), int32(0), 0, format.Plain
@@ -308,7 +298,8 @@ func (p *parquetRows) nextPage(c *parquetColumn) error {
 		values, which = h.DictionaryPageHeader.NumValues, 1
 	case h.Type == format.DataPage && v1 != nil && v1.DefinitionLevelEncoding == format.RLE:
 		values, how = v1.NumValues, v1.Encoding
-	case h.Type == format.DataPageV2 && v2 != nil && min(v2.DefinitionLevelsByteLength, v2.RepetitionLevelsByteLength) >= 0:
+	case h.Type == format.DataPageV2 && v2 != nil && min(v2.DefinitionLevelsByteLength,
+		v2.RepetitionLevelsByteLength) >= 0:
 		values, how, levels = v2.NumValues, v2.Encoding, v2.DefinitionLevelsByteLength+v2.RepetitionLevelsByteLength
 	default:
 		return fmt.Errorf("a page of type %s, or with levels of an encoding that is not known", h.Type)
@@ -321,7 +312,7 @@ func (p *parquetRows) nextPage(c *parquetColumn) error {
 	if min(h.CompressedPageSize, h.UncompressedPageSize, values, levels, h.CompressedPageSize-levels,
 		h.UncompressedPageSize-levels) < 0 || int64(h.CompressedPageSize) > c.size || p.open-c.open[which]+open > mostOpen {
 		return fmt.Errorf("a page of %d bytes, %d uncompressed, with %d values: want pages of which one of each column has "+
-			"at most %d bytes: write smaller pages or row groups", h.CompressedPageSize, h.UncompressedPageSize, values, mostOpen)
+			"at most %d bytes: write smaller pages", h.CompressedPageSize, h.UncompressedPageSize, values, mostOpen)
 	}
 	p.open += open - c.open[which]
 	c.open[which] = open
@@ -335,7 +326,6 @@ func (p *parquetRows) nextPage(c *parquetColumn) error {
 			return fmt.Errorf("a page by %s: %w", c.codec, err)
 		}
 	}
-	g := &c.page
 	if which == 1 {
 		content, err := c.decode(rest, int(values), how)
 		if err == nil {
@@ -343,8 +333,8 @@ func (p *parquetRows) nextPage(c *parquetColumn) error {
 		}
 		return err
 	}
-	g.left, g.repeats, g.defined, g.ready, g.values = int(values), nil, nil, nil, nil
-	for i, to := range []*[]byte{&g.repeats, &g.defined} {
+	c.left, c.repeats, c.defined, c.ready, c.values = int(values), nil, nil, nil, nil
+	for i, to := range []*[]byte{&c.repeats, &c.defined} {
 		most, content := []int{c.repetitions, c.definitions}[i], []byte(nil)
 		switch {
 		case v2 != nil:
@@ -356,17 +346,17 @@ func (p *parquetRows) nextPage(c *parquetColumn) error {
 		}
 		if most > 0 {
 			width := bits.Len(uint(most))
-			if content, err = runs(content, width, g.left); err == nil {
+			if content, err = runs(content, width, c.left); err == nil {
 				*to, err = (&rle.Encoding{BitWidth: width}).DecodeLevels(nil, content)
 			}
-			if err != nil || len(*to) < g.left {
-				return fmt.Errorf("%d levels for %d values: %w", len(*to), g.left, err)
+			if err != nil || len(*to) < c.left {
+				return fmt.Errorf("%d levels for %d values: %w", len(*to), c.left, err)
 			}
 		}
 	}
-	n := g.left
-	if g.defined != nil {
-		n = bytes.Count(g.defined[:n], []byte{byte(c.definitions)})
+	n := c.left
+	if c.defined != nil {
+		n = bytes.Count(c.defined[:n], []byte{byte(c.definitions)})
 	}
 	switch {
 	case n == 0:
@@ -374,13 +364,13 @@ func (p *parquetRows) nextPage(c *parquetColumn) error {
 	case how == format.RLEDictionary || how == format.PlainDictionary:
 		width := int(rest[0])
 		if rest, err = runs(rest[1:], width, n); err == nil {
-			g.indices, err = (&rle.Encoding{BitWidth: width}).DecodeInt32(nil, rest)
+			c.indices, err = (&rle.Encoding{BitWidth: width}).DecodeInt32(nil, rest)
 		}
 		return err
 	}
 	content, err := c.decode(rest, n, how)
 	if err == nil {
-		g.values = c.typ.NewPage(0, n, content).Values()
+		c.values = c.typ.NewPage(0, n, content).Values()
 	}
 	return err
 }
@@ -398,8 +388,7 @@ func (c *parquetColumn) decode(page []byte, n int, how format.Encoding) (encodin
 			return encoding.Values{}, fmt.Errorf("a page of %d values says it has %d", n, said)
 		}
 	}
-	e := parquet.LookupEncoding(how)
-	return c.typ.Decode(c.typ.NewValues(nil, nil), page, e)
+	return c.typ.Decode(c.typ.NewValues(nil, nil), page, parquet.LookupEncoding(how))
 }
 
 // runs returns the part of a page that has n numbers, as runs of width bits each.
@@ -464,8 +453,8 @@ type boundedReader struct {
 
 type compact = thrift.Reader // embedded, it has a method Reader
 
-func bounded(in io.Reader, most int64) thrift.Reader {
-	return boundedReader{new(thrift.CompactProtocol).NewReader(in), most}
+func bounded(in io.Reader, most int64) *thrift.Decoder {
+	return thrift.NewDecoder(boundedReader{new(thrift.CompactProtocol).NewReader(in), most})
 }
 
 func (r boundedReader) ReadList() (thrift.List, error) {

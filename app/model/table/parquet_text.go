@@ -3,7 +3,6 @@ package table
 import (
 	"bytes"
 	"encoding/hex"
-	"fmt"
 	"math"
 	"math/big"
 	"strconv"
@@ -15,20 +14,17 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// textOf returns the type of a column's values and what appends the text of one, nil if they have none. A number has its
-// shortest text, whatever its type: 3 is that of the decimal 3.00, the float 3 and the integer 3.
+// textOf returns the type of a column's values, and what appends the text of one, nil if they have none. A number has
+// its shortest text, whatever its type: 3 is that of the decimal 3.00, the float 3 and the integer 3.
 func textOf(e format.SchemaElement) (parquet.Type, func([]byte, parquet.Value) []byte) {
-	if e.Type == nil {
-		return nil, nil
-	}
 	kind := parquet.Kind(*e.Type)
-	if kind == parquet.FixedLenByteArray {
-		if e.TypeLength == nil || *e.TypeLength < 1 || *e.TypeLength > 1<<10 {
-			return nil, nil
-		}
-		return parquet.FixedLenByteArrayType(int(*e.TypeLength)), logical(e, kind)
+	if kind < parquet.FixedLenByteArray {
+		return types[kind], logical(e, kind)
 	}
-	return types[kind], logical(e, kind)
+	if n := e.TypeLength; n != nil && *n > 0 && *n <= 1<<10 {
+		return parquet.FixedLenByteArrayType(int(*n)), logical(e, kind)
+	}
+	return nil, nil
 }
 
 // logical returns what appends the text of a value, by its logical type or the older converted type.
@@ -107,8 +103,8 @@ func logical(e format.SchemaElement, kind parquet.Kind) func([]byte, parquet.Val
 }
 
 // types are the types of what is stored, by their kinds.
-var types = []parquet.Type{parquet.BooleanType, parquet.Int32Type, parquet.Int64Type, parquet.Int96Type, parquet.FloatType,
-	parquet.DoubleType, parquet.ByteArrayType}
+var types = []parquet.Type{parquet.BooleanType, parquet.Int32Type, parquet.Int64Type, parquet.Int96Type,
+	parquet.FloatType, parquet.DoubleType, parquet.ByteArrayType}
 
 func integer(v parquet.Value) int64 {
 	if v.Kind() == parquet.Int32 {
@@ -128,30 +124,23 @@ func appendNumber(dst []byte, x float64, bits int) []byte {
 	return strconv.AppendFloat(dst, x, 'f', -1, bits)
 }
 
-// decimalOf appends whole numbers as they are over ten to the power of scale.
+// decimalOf appends whole numbers, bytes in two's complement for one, over ten to the power of scale.
 func decimalOf(kind parquet.Kind, scale int32) func([]byte, parquet.Value) []byte {
 	if scale < 0 || scale > 1<<10 {
 		return nil
 	}
+	over := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
 	return func(dst []byte, v parquet.Value) []byte {
 		x := new(big.Int)
-		switch kind {
-		case parquet.Int32, parquet.Int64:
+		if kind == parquet.Int32 || kind == parquet.Int64 {
 			x.SetInt64(integer(v))
-		default: // big-endian, in two's complement
-			content := v.ByteArray()
-			if x.SetBytes(content); len(content) > 0 && content[0] > math.MaxInt8 {
-				x.Sub(x, new(big.Int).Lsh(big.NewInt(1), uint(8*len(content))))
-			}
+		} else if content := v.ByteArray(); x.SetBytes(content).Sign() > 0 && content[0] > math.MaxInt8 {
+			x.Sub(x, new(big.Int).Lsh(big.NewInt(1), uint(8*len(content))))
 		}
-		if x.Sign() < 0 {
-			dst = append(dst, '-')
+		text := new(big.Rat).SetFrac(x, over).FloatString(int(scale))
+		if scale > 0 {
+			text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 		}
-		digits := fmt.Sprintf("%0*s", int(scale)+1, x.Abs(x).String())
-		dst = append(dst, digits[:len(digits)-int(scale)]...)
-		if fraction := strings.TrimRight(digits[len(digits)-int(scale):], "0"); fraction != "" {
-			dst = append(append(dst, '.'), fraction...)
-		}
-		return dst
+		return append(dst, text...)
 	}
 }

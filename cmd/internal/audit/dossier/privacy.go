@@ -33,7 +33,7 @@ func (w *writer) privacy() error {
 		"are not trusted, and "+
 		"may collude.")
 	w.Say(manual, "Assumptions: the participant runs this worker, its random numbers are secret, the sampling of a batch "+
-			"stays secret, and the divergences of all gradients compose; the chain counts gradients and cannot see the noise.")
+		"stays secret, and the divergences of all gradients compose; the chain counts gradients and cannot see the noise.")
 	w.Say(manual,
 		"Side channels: the duration of a step and the local logs of a participant are outside the guarantee, as are "+
 			"accuracies that are measured on test rows.")

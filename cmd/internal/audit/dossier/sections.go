@@ -95,7 +95,7 @@ func (w *writer) model() {
 			"have the hash %s.", c.Round, c.Epoch, w.at(c.Closed), c.Included, c.ModelHash)
 	w.Say(w.state("params"), "%s", modelText(c.Model))
 	w.Say(recomputed("params, epochs, participants"), "It was trained by rule %s; at the last height it has %d active "+
-			"participants, and the rule withstands %d Byzantine ones.", c.Rule, c.Participants, c.Byzantine)
+		"participants, and the rule withstands %d Byzantine ones.", c.Rule, c.Participants, c.Byzantine)
 	if c.Epsilon == nil {
 		w.Say(recomputed("params, epochs, participants"), "NO DP GUARANTEE: an epoch has no ledger.")
 	} else {
