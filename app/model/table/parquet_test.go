@@ -97,7 +97,8 @@ func TestParquetTexts(t *testing.T) {
 		return &format.LogicalType{Decimal: &format.DecimalType{Scale: scale, Precision: 9}}
 	}
 	unsigned := &format.LogicalType{Integer: &format.IntType{BitWidth: 64}}
-	micros := &format.LogicalType{Timestamp: &format.TimestampType{Unit: format.TimeUnit{Micros: new(format.MicroSeconds)}}}
+	unit := format.TimeUnit{Micros: new(format.MicroSeconds)}
+	micros := &format.LogicalType{Timestamp: &format.TimestampType{Unit: unit}}
 	bytesOf := parquet.FixedLenByteArrayValue
 	for want, c := range map[string]struct {
 		format.SchemaElement
@@ -170,9 +171,9 @@ func TestParquetFaults(t *testing.T) {
 		`values`)
 
 	footer := func(change func(*format.FileMetaData)) []byte {
-		length := int(binary.LittleEndian.Uint32(content[len(content)-8:]))
+		end, length := len(content)-8, int(binary.LittleEndian.Uint32(content[len(content)-8:]))
 		var meta format.FileMetaData
-		require.NoError(t, thrift.Unmarshal(new(thrift.CompactProtocol), content[len(content)-8-length:len(content)-8], &meta))
+		require.NoError(t, thrift.Unmarshal(new(thrift.CompactProtocol), content[end-length:end], &meta))
 		change(&meta)
 		text, err := thrift.Marshal(new(thrift.CompactProtocol), &meta)
 		require.NoError(t, err)
@@ -243,7 +244,8 @@ func TestParquetBounds(t *testing.T) {
 	require.ErrorContains(t, err, "a page of 10 values says it has 268435455")
 
 	var p parquetRows
-	for _, codec := range []format.CompressionCodec{format.Snappy, format.Gzip, format.Zstd, format.Brotli, format.Lz4Raw} {
+	for _, codec := range []format.CompressionCodec{format.Snappy, format.Gzip, format.Zstd, format.Brotli,
+		format.Lz4Raw} {
 		encoded, err := parquet.LookupCompressionCodec(codec).Encode(nil, []byte(strings.Repeat("a", 1000)))
 		require.NoError(t, err)
 		out, err := p.decompress(codec, encoded, 1000)
