@@ -19,7 +19,7 @@ type slowRounds struct {
 }
 
 const (
-	viewsLate = "gradients came after the views of all ranks were open: anybody may lead, and the election decides nothing"
+	viewsLate       = "gradients came after the views of all ranks were open: anybody may lead, and the election decides nothing"
 	ownGradientLate = "this worker's gradient came when the round could close without it: its training steps are " +
 		"slower than the round waits"
 	remedy = "on every node set proposal.wait above the longest training step and consensus.timeout_propose above that, " +

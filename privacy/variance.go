@@ -6,7 +6,7 @@ import "math"
 // rounding adds 0.1 % to that deviation, and int8 saturates beyond 15.9 of them.
 const stepsPerStd = 8
 
-// FinalStd returns the limit for large t of (z*C/B)*sqrt(v_t), the standard deviation of the noise in each coordinate of
+// FinalStd returns the limit for large t of (z*C/B)*sqrt(v_t), the standard deviation of the noise in a coordinate of
 // release t: (z*C/B)*sqrt((1-beta)/(1+beta)). Sums, of beta 1, have no limit: it is then z*C/B, of the first.
 func FinalStd(c Config) float64 {
 	if c.Momentum == 1 {

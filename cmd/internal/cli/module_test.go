@@ -653,7 +653,8 @@ func TestNewOfParquet(t *testing.T) {
 	npz := filepath.Join(work, "f.npz")
 	out, err := exec.Command(python, "-c", `import csv, sys, numpy as np
 rows = list(csv.DictReader(open(sys.argv[1])))
-np.savez(sys.argv[2], x=np.array([[float(r["pregnant"]), float(r["age"]), float(r["pedigree"]), 1.5] for r in rows], "f4"),
+x = [[float(r["pregnant"]), float(r["age"]), float(r["pedigree"]), 1.5] for r in rows]
+np.savez(sys.argv[2], x=np.array(x, "f4"),
          y=np.array([int(r["diabetes"] == "pos") for r in rows]), groups=["p%d" % (int(r["age"]) // 5) for r in rows])`,
 		file("pima.csv"), npz).CombinedOutput()
 	require.NoError(t, err, string(out))
@@ -679,7 +680,7 @@ np.savez(sys.argv[2], x=np.array([[float(r["pregnant"]), float(r["age"]), float(
 				p, err := preset.Load(filepath.Join(dir, "params.json"))
 				require.NoError(t, err)
 				models = append(models, p)
-				for member, data := range map[string]string{"": "", " member": own[1]} { // the study's data, and a member's own
+				for member, data := range map[string]string{"": "", " member": own[1]} { // "": the study's data
 					s, err := trainer.Start(t.Context(), trainer.Config{Argv: []string{python, "train.py"}, Dir: dir,
 						Share: trainer.Share{Data: data, Parts: 1}, Sandbox: sandbox.Settings{Off: true}}, p.Model, p.Privacy)
 					require.NoError(t, err)
