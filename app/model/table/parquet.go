@@ -26,11 +26,9 @@ import (
 
 const (
 	parquetMark = "PAR1"
-	// mostOpen bounds the bytes of the pages, one of each column, that are open at once, by their headers. Writers make
-	// pages of some 1 MB.
-	mostOpen = 1 << 30
-	// mostListed bounds the columns that lists become.
-	mostListed = 1 << 16
+	// mostOpen bounds the bytes of the open pages, one of each column, by their headers. Writers make pages of 1 MB.
+	mostOpen   = 1 << 30
+	mostListed = 1 << 16 // columns that a list becomes
 )
 
 // parquetRows reads the rows of a Parquet file as texts, as csv.Reader those of a CSV file: first the names of the
