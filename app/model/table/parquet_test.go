@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -42,7 +41,7 @@ func TestParquetRows(t *testing.T) {
 	original := filepath.Join("testdata", "pima.csv")
 	files, err := filepath.Glob(filepath.Join("testdata", "pima-*.parquet"))
 	require.NoError(t, err)
-	require.Len(t, files, 8)
+	require.Len(t, files, 7)
 	draft, err := DraftSchema([]string{original}, "diabetes", "")
 	require.NoError(t, err)
 	data, err := Load(original, draft.Schema)
@@ -118,7 +117,7 @@ func TestParquetTexts(t *testing.T) {
 		"a\nb":                       {element(parquet.ByteArray, 0, nil), parquet.ByteArrayValue([]byte("a\r\nb"))},
 		"00ff":                       {element(parquet.FixedLenByteArray, 2, nil), bytesOf([]byte{0, 255})},
 	} {
-		_, text := textOf(c.SchemaElement)
+		text := textOf(c.SchemaElement)
 		require.Equal(t, want, string(text(nil, c.Value)))
 	}
 }
@@ -181,12 +180,13 @@ func TestParquetFaults(t *testing.T) {
 		return append(binary.LittleEndian.AppendUint32(out, uint32(len(text))), "PAR1"...)
 	}
 	require.NoError(t, fault(footer(func(*format.FileMetaData) {})))
-	err = fault(footer(func(m *format.FileMetaData) { m.RowGroups[0].NumRows++ }))
-	require.ErrorContains(t, err, `file.parquet: row 241, column "pregnant": unexpected EOF`)
+	err = fault(footer(func(m *format.FileMetaData) { m.NumRows++ }))
+	require.ErrorContains(t, err, `file.parquet: it ends behind row 240, its footer says 241: copy it again`)
 	err = fault(footer(func(m *format.FileMetaData) { m.RowGroups[0].Columns[1].MetaData.Codec = format.LZO }))
-	require.ErrorContains(t, err, `row 1, column "glucose": a page by LZO: want SNAPPY, GZIP`)
-	err = fault(footer(func(m *format.FileMetaData) { m.RowGroups[0].Columns[1].MetaData.Codec = format.Lz4Raw }))
-	require.ErrorContains(t, err, `row 1, column "glucose"`) // the library's own decoder grows without end
+	require.ErrorContains(t, err, `its pages are compressed by LZO, want SNAPPY, GZIP`)
+	lz4, err := os.ReadFile(filepath.Join("testdata", "lz4.parquet"))
+	require.NoError(t, err)
+	require.ErrorContains(t, fault(lz4), "its pages are compressed by LZ4_RAW")
 	err = fault(footer(func(m *format.FileMetaData) { m.RowGroups[0].Columns[0].EncryptedColumnMetadata = []byte{1} }))
 	require.ErrorContains(t, err, `column "pregnant" is encrypted`)
 	err = fault(footer(func(m *format.FileMetaData) { m.Schema[2].Name = "pregnant" }))
@@ -206,7 +206,7 @@ func TestParquetOfAnyBytes(t *testing.T) {
 	for _, path := range files {
 		whole, err := os.ReadFile(path)
 		require.NoError(t, err)
-		for range 100 {
+		for range 300 {
 			content := bytes.Clone(whole)
 			for range 1 + random.IntN(6) {
 				at := random.IntN(len(content))
@@ -230,30 +230,4 @@ func TestParquetOfAnyBytes(t *testing.T) {
 	}
 	require.Positive(t, read)
 	require.Greater(t, failed, read)
-}
-
-// TestParquetBounds: a page whose header says more than there may be is an error before anything is allocated.
-func TestParquetBounds(t *testing.T) {
-	_, err := runs([]byte{0xfe, 0xff, 0xff, 0xff, 0x0f, 1}, 1, 10)
-	require.ErrorContains(t, err, "a run of 2147483647 values where 10 are left")
-	part, err := runs([]byte{20, 1, 99}, 1, 10)
-	require.NoError(t, err)
-	require.Equal(t, []byte{20, 1}, part)
-	c := parquetColumn{typ: parquet.Int64Type}
-	_, err = c.decode([]byte{0x80, 0x01, 4, 0xff, 0xff, 0xff, 0x7f, 0}, 10, format.DeltaBinaryPacked)
-	require.ErrorContains(t, err, "a page of 10 values says it has 268435455")
-
-	var p parquetRows
-	for _, codec := range []format.CompressionCodec{format.Snappy, format.Gzip, format.Zstd, format.Brotli,
-		format.Lz4Raw} {
-		encoded, err := parquet.LookupCompressionCodec(codec).Encode(nil, []byte(strings.Repeat("a", 1000)))
-		require.NoError(t, err)
-		out, err := p.decompress(codec, encoded, 1000)
-		require.NoError(t, err, codec)
-		require.Len(t, out, 1000)
-		_, err = p.decompress(codec, encoded, 2000)
-		if codec != format.Lz4Raw {
-			require.Error(t, err, codec)
-		}
-	}
 }

@@ -14,21 +14,13 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// textOf returns the type of a column's values, and what appends the text of one, nil if they have none. A number has
-// its shortest text, whatever its type: 3 is that of the decimal 3.00, the float 3 and the integer 3.
-func textOf(e format.SchemaElement) (parquet.Type, func([]byte, parquet.Value) []byte) {
+// textOf returns what appends the text of a column's value, nil if they have none. A number has its shortest text, whatever
+// its type: 3 is that of the decimal 3.00, the float 3 and the integer 3.
+func textOf(e format.SchemaElement) func([]byte, parquet.Value) []byte {
+	if e.Type == nil {
+		return nil
+	}
 	kind := parquet.Kind(*e.Type)
-	if kind < parquet.FixedLenByteArray {
-		return types[kind], logical(e, kind)
-	}
-	if n := e.TypeLength; n != nil && *n > 0 && *n <= 1<<10 {
-		return parquet.FixedLenByteArrayType(int(*n)), logical(e, kind)
-	}
-	return nil, nil
-}
-
-// logical returns what appends the text of a value, by its logical type or the older converted type.
-func logical(e format.SchemaElement, kind parquet.Kind) func([]byte, parquet.Value) []byte {
 	l, old := format.LogicalType{}, deprecated.ConvertedType(-1)
 	if e.LogicalType != nil {
 		l = *e.LogicalType
@@ -101,10 +93,6 @@ func logical(e format.SchemaElement, kind parquet.Kind) func([]byte, parquet.Val
 		}
 	}
 }
-
-// types are the types of what is stored, by their kinds.
-var types = []parquet.Type{parquet.BooleanType, parquet.Int32Type, parquet.Int64Type, parquet.Int96Type,
-	parquet.FloatType, parquet.DoubleType, parquet.ByteArrayType}
 
 func integer(v parquet.Value) int64 {
 	if v.Kind() == parquet.Int32 {
