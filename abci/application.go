@@ -17,8 +17,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Options are the settings of one node. None of them can change which transactions and blocks are
-// valid.
+// Options are the settings of one node. None of them can change which transactions and blocks are valid.
 type Options struct {
 	DB     dbm.DB
 	Logger log.Logger
@@ -32,9 +31,8 @@ type Options struct {
 	StragglerWait time.Duration
 	// PoolBytes is the max total size of the pending transactions, in bytes. The default is 256 MiB.
 	PoolBytes int64
-	// SnapshotInterval is the number of heights between two snapshots for state sync; 0 disables
-	// snapshots. On a fast chain the node skips some snapshots. The node keeps at least the last
-	// two.
+	// SnapshotInterval is the number of heights between two snapshots for state sync; 0 disables snapshots. On a fast
+	// chain the node skips some snapshots. The node keeps at least the last two.
 	SnapshotInterval uint64
 	// StateMachine is the state machine version that the application executes. The default is
 	// app.Version; other values let nodes of several versions run in one process.

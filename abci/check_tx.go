@@ -60,9 +60,8 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 		_, err := p.Add(t)
 		return err
 	}
-	// CheckTx accepts a transaction that is already in the pool. So the transaction enters the mempool
-	// again, which sends it to peers that have lost it. CometBFT's mempool cache has already rejected
-	// repetitions of recent transactions.
+	// CheckTx accepts a transaction that is already in the pool. So the transaction enters the mempool again, which sends
+	// it to peers that have lost it. CometBFT's mempool cache has already rejected repetitions of recent transactions.
 	proof, err := p.Add(t)
 	if proof != nil {
 		a.accuse(proof)

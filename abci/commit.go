@@ -65,8 +65,7 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 // and before it closes the database.
 func (a *Application) Flush() error { return a.store.Flush() }
 
-// logEnactment logs that an accepted proposal took effect at the end of a round, or why it was
-// dropped.
+// logEnactment logs that an accepted proposal took effect at the end of a round, or why it was dropped.
 func (a *Application) logEnactment(height uint64, e app.Enactment) {
 	if e.Refused != nil {
 		a.log.Info("accepted proposal dropped", "height", height, "kind", e.Kind, "participant", e.Participant, "err",

@@ -45,8 +45,7 @@
 //
 // # Concurrency
 //
-// All methods may run concurrently: PrepareProposal waits for a complete round while CheckTx adds
-// to the pool. So the ABCI connections must not share a lock; package node gives each connection
-// its own lock. The committed state is one atomic pointer to an immutable value, which queries read
-// without a lock.
+// All methods may run concurrently: PrepareProposal waits for a complete round while CheckTx adds to the pool. So the
+// ABCI connections must not share a lock; package node gives each connection its own lock. The committed state is one
+// atomic pointer to an immutable value, which queries read without a lock.
 package abci

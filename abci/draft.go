@@ -11,9 +11,8 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// Draft returns the unsigned aggregate with which the participant can close the open round. If
-// required gradients are missing, Draft fails with app.ErrNotClosing until StragglerWait has passed
-// since the last gradient arrived.
+// Draft returns the unsigned aggregate with which the participant can close the open round. If required gradients are
+// missing, Draft fails with app.ErrNotClosing until StragglerWait has passed since the last gradient arrived.
 func (a *Application) Draft(participant uint32) (*tx.Aggregate, error) {
 	return a.draft(participant, a.pool.Load().Snapshot())
 }

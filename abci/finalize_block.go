@@ -50,9 +50,8 @@ func (a *Application) FinalizeBlock(_ context.Context,
 	return r, nil
 }
 
-// ConsensusUpdates returns the consensus parameters that CometBFT must change after a block, nil if
-// it changes none. They are the max block size and, in the block before the height of an upgrade,
-// the app version in the headers.
+// ConsensusUpdates returns the consensus parameters that CometBFT must change after a block, nil if it changes none.
+// They are the max block size and, in the block before the height of an upgrade, the app version in the headers.
 func ConsensusUpdates(out *app.Outcome) *cmtproto.ConsensusParams {
 	var p cmtproto.ConsensusParams
 	if out.BlockBytes != 0 {

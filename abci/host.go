@@ -15,15 +15,13 @@ import (
 // calls only OnFinalized, OnEnd and OnHold. Methods without a result must not block, except OnHold: CometBFT waits.
 type Host interface {
 	query.Host
-	// Admit returns an error if the node with the given id may not connect, and AdmitAddress if no
-	// connection from the given address is accepted. CometBFT's peer filter asks them, AdmitAddress
-	// before the node's id is known.
+	// Admit returns an error if the node with the given id may not connect, and AdmitAddress if no connection from the
+	// given address is accepted. CometBFT's peer filter asks them, AdmitAddress before the node's id is known.
 	Admit(node string) error
 	AdmitAddress(address string) error
-	// IsDecided reports whether at least one honest validator has decided the block of the given
-	// height. PrepareProposal does not wait at such a height: CometBFT processes the decided block
-	// only after PrepareProposal has returned, so a node that waited would never catch up with a
-	// fast chain.
+	// IsDecided reports whether at least one honest validator has decided the block of the given height. PrepareProposal
+	// does not wait at such a height: CometBFT processes the decided block only after PrepareProposal has returned, so a
+	// node that waited would never catch up with a fast chain.
 	IsDecided(height int64) bool
 	// OnAdmitted hands to gossip every transaction that the mempool is about to take. That includes
 	// transactions that are already in the pool and, with GossipRefused, transactions that the pool rejects.
@@ -40,9 +38,8 @@ type Host interface {
 	// OnEnd is called by Commit after the last block that this state machine version can execute, with
 	// the state after that block, before the worker sees it. CometBFT continues when it returns.
 	OnEnd(*app.State)
-	// OnHold is called by FinalizeBlock for a decided block that needs another state machine version.
-	// FinalizeBlock then returns an error, on which CometBFT panics. If OnHold never returns, CometBFT
-	// stops without a panic.
+	// OnHold is called by FinalizeBlock for a decided block that needs another state machine version. FinalizeBlock then
+	// returns an error, on which CometBFT panics. If OnHold never returns, CometBFT stops without a panic.
 	OnHold()
 }
 

@@ -18,11 +18,10 @@ import (
 // decided its height (Host.IsDecided).
 const decidedLook = 20 * time.Millisecond
 
-// PrepareProposal proposes a block from the pool, and ignores the transactions of the request. The
-// block begins with the aggregate that closes the round and its gradients. If no aggregate can
-// close the round, the block begins with the pending commitments. Operations follow.
-// PrepareProposal waits, up to ProposalWait, until the round is complete, so that a round takes
-// only one block.
+// PrepareProposal proposes a block from the pool, and ignores the transactions of the request. The block begins with
+// the aggregate that closes the round and its gradients. If no aggregate can close the round, the block begins with the
+// pending commitments. Operations follow. PrepareProposal waits, up to ProposalWait, until the round is complete, so
+// that a round takes only one block.
 func (a *Application) PrepareProposal(ctx context.Context,
 	req *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
 	p := a.pool.Load()
@@ -50,9 +49,8 @@ func (a *Application) PrepareProposal(ctx context.Context,
 //     (MayCloseShort), N-f gradients are not enough, because there the leader waits for stragglers too;
 //   - at once if other validators have decided the height.
 //
-// A block without a round still advances the height, on which the view and the quorum depend. In
-// the commit phase propose waits under the same conditions, and then returns the pending
-// commitments.
+// A block without a round still advances the height, on which the view and the quorum depend. In the commit phase
+// propose waits under the same conditions, and then returns the pending commitments.
 func (a *Application) propose(ctx context.Context, p *pool.Pool, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	deadline := time.NewTimer(a.options.ProposalWait)
 	defer deadline.Stop()
@@ -123,9 +121,8 @@ func (a *Application) withOperations(p *pool.Pool, round []*tx.Tx, req *abcitype
 	return txs
 }
 
-// assemble returns the transactions of a round that Execute accepts, nil if the pool has no such
-// round. If Execute rejects an aggregate, assemble removes it from the pool and tries the next
-// aggregate.
+// assemble returns the transactions of a round that Execute accepts, nil if the pool has no such round. If Execute
+// rejects an aggregate, assemble removes it from the pool and tries the next aggregate.
 func (a *Application) assemble(p *pool.Pool, v pool.Snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	for {
 		txs := v.State.Assemble(uint64(req.Height), v.Pending, req.MaxTxBytes)

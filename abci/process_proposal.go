@@ -28,8 +28,7 @@ func (a *Application) ProcessProposal(_ context.Context,
 	return &abcitypes.ResponseProcessProposal{Status: abcitypes.ResponseProcessProposal_ACCEPT}, nil
 }
 
-// verdict returns nil if this node may vote for a proposal, and the reason for the rejection if
-// not.
+// verdict returns nil if this node may vote for a proposal, and the reason for the rejection if not.
 func (a *Application) verdict(s *app.State, req *abcitypes.RequestProcessProposal) (err error) {
 	defer query.Catch(&err)
 	txs, err := a.pool.Load().Decode(req.Txs)

@@ -26,12 +26,11 @@ import (
 // With ?from=A&to=B after the path the answer is a range of the bytes of a model, a state or the
 // velocity: see query.RangeInfo.
 //
-// If the request sets Prove, the value is not JSON but the bytes of a leaf in the state's Merkle
-// tree, with the leaf's key and a proof. The proof leads to the application hash, which is in the
-// header of the answer's height plus 1 (package proof). Proofs exist for params, progress,
-// chain_id, closed, history, participants, model, velocity, proposals, offences and epochs, for
-// each element of a list, as in participants/{i}, and for chunk/{i}, chunk/{t}/{i}, model/{t} and
-// round/{t}.
+// If the request sets Prove, the value is not JSON but the bytes of a leaf in the state's Merkle tree, with the leaf's
+// key and a proof. The proof leads to the application hash, which is in the header of the answer's height plus 1
+// (package proof). Proofs exist for params, progress, chain_id, closed, history, participants, model, velocity,
+// proposals, offences and epochs, for each element of a list, as in participants/{i}, and for chunk/{i}, chunk/{t}/{i},
+// model/{t} and round/{t}.
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
 	var err error
 	answer := &abcitypes.ResponseQuery{Key: []byte(req.Path)}
@@ -52,8 +51,7 @@ func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*ab
 	return answer, nil
 }
 
-// answerFilter answers CometBFT's peer filter for an address or a node id. A nil error admits the
-// peer.
+// answerFilter answers CometBFT's peer filter for an address or a node id. A nil error admits the peer.
 func (a *Application) answerFilter(what string) error {
 	if id, ok := strings.CutPrefix(what, "id/"); ok {
 		return a.options.Host.Admit(id)

@@ -15,11 +15,10 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// A snapshot is the state document of a height, in chunks of store.ChunkBytes that are stored
-// separately. The metadata are the concatenated SHA-256 hashes of the chunks, and the snapshot's
-// hash is the SHA-256 of the metadata. So a node can tell which chunk is wrong. A snapshot holds
-// the Merkle frontier of the history, not the history, so a node that joins by state sync can get
-// the records of older rounds only from peers.
+// A snapshot is the state document of a height, in chunks of store.ChunkBytes that are stored separately. The metadata
+// are the concatenated SHA-256 hashes of the chunks, and the snapshot's hash is the SHA-256 of the metadata. So a node
+// can tell which chunk is wrong. A snapshot holds the Merkle frontier of the history, not the history, so a node that
+// joins by state sync can get the records of older rounds only from peers.
 const snapshotFormat = 2
 
 // RestoreTimes returns the times of the last accepted offer of a snapshot and of the last correct
@@ -89,11 +88,10 @@ func (a *Application) OfferSnapshot(_ context.Context,
 	return &abcitypes.ResponseOfferSnapshot{Result: result}, nil
 }
 
-// ApplySnapshotChunk collects the chunks. After the last chunk it checks the state against the
-// verified hash, stores it and publishes it. If a chunk is wrong, CometBFT fetches the chunk from
-// another peer and bans the sender. If the snapshot cannot be restored, CometBFT bans the senders
-// of all chunks. If only the state machine version is wrong, it bans nobody, because the senders
-// may also have a snapshot of this program's version.
+// ApplySnapshotChunk collects the chunks. After the last chunk it checks the state against the verified hash, stores it
+// and publishes it. If a chunk is wrong, CometBFT fetches the chunk from another peer and bans the sender. If the
+// snapshot cannot be restored, CometBFT bans the senders of all chunks. If only the state machine version is wrong, it
+// bans nobody, because the senders may also have a snapshot of this program's version.
 func (a *Application) ApplySnapshotChunk(_ context.Context,
 	req *abcitypes.RequestApplySnapshotChunk) (*abcitypes.ResponseApplySnapshotChunk, error) {
 	r := a.restoration

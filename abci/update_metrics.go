@@ -10,8 +10,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// measure updates the metrics after a commit. If the state is unchanged, it updates only the pool
-// and the height.
+// measure updates the metrics after a commit. If the state is unchanged, it updates only the pool and the height.
 func (a *Application) measure(before, s *app.State) {
 	m := a.options.Metrics
 	if m == nil {

@@ -57,9 +57,8 @@ func (s *State) admitGradient(t *tx.Tx) error {
 	return err
 }
 
-// checkGradient checks sender, payload, observations, norm, budget and signature of a gradient for the
-// open round or the next round (G2 to G4, G6, G7, G9), and the size of its VRF proof. It returns the
-// decoded vector.
+// checkGradient checks sender, payload, observations, norm, budget and signature of a gradient for the open round or
+// the next round (G2 to G4, G6, G7, G9), and the size of its VRF proof. It returns the decoded vector.
 func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	g := t.Gradient
 	p := s.participant(g.Participant)
@@ -138,8 +137,7 @@ func (s *State) checkProof(t *tx.Tx) (leader.Contender, error) {
 	return leader.Contender{Participant: index, Output: out}, err
 }
 
-// checkAggregate applies the rules for aggregates that do not depend on the height (A1, A2, A4, A6
-// to A8).
+// checkAggregate applies the rules for aggregates that do not depend on the height (A1, A2, A4, A6 to A8).
 func (s *State) checkAggregate(t *tx.Tx) error {
 	a := t.Aggregate
 	if !s.isOpen(a.Epoch, a.Round) {
@@ -155,8 +153,7 @@ func (s *State) checkAggregate(t *tx.Tx) error {
 	return s.checkDeltaForm(a)
 }
 
-// checkContent applies the rules on an aggregate's leader and on its list of gradients (A2, A4 and
-// A8).
+// checkContent applies the rules on an aggregate's leader and on its list of gradients (A2, A4 and A8).
 func (s *State) checkContent(a *tx.Aggregate) error {
 	if err := s.mayLead(a.Leader, a.View); err != nil {
 		return err

@@ -56,11 +56,10 @@ type Neighbours struct {
 	Of          []uint32 `json:"neighbours"` // ordered as in rules.Output; empty if the rule reports no neighbours
 }
 
-// Neighbours runs the rule again for the round that a block closes, and returns the neighbours of
-// each input of the rule, in participant order. The receiver is the state before that block. The
-// inputs are the gradients and, with rule.zeros, the zero vectors of absent participants. The
-// round's Record has no neighbours, because a gradient may have N of them. Neighbours fails if the
-// block closes no round.
+// Neighbours runs the rule again for the round that a block closes, and returns the neighbours of each input of the
+// rule, in participant order. The receiver is the state before that block. The inputs are the gradients and, with
+// rule.zeros, the zero vectors of absent participants. The round's Record has no neighbours, because a gradient may
+// have N of them. Neighbours fails if the block closes no round.
 func (s *State) Neighbours(b Block) (list []Neighbours, err error) {
 	round, _ := b.Round()
 	if round == nil {

@@ -17,10 +17,9 @@ type approveOp struct {
 
 func (a approveOp) sender() sender { return approverSender(a.Participant, a.Proposal) }
 
-// check rejects an approval that was signed before one of its sender's approvals was revoked (M9). It
-// also rejects (M5) an approval of an accepted proposal, a second one of the same participant, and one
-// of a proposal that is not in the state. An approval that carries the Join of its proposal is an
-// exception to the last rule: apply adds that proposal.
+// check rejects an approval that was signed before one of its sender's approvals was revoked (M9). It also rejects (M5)
+// an approval of an accepted proposal, a second one of the same participant, and one of a proposal that is not in the
+// state. An approval that carries the Join of its proposal is an exception to the last rule: apply adds that proposal.
 func (a approveOp) check(s *State) error {
 	if err := s.checkRevocations(a.Participant, a.Revocations); err != nil {
 		return err
@@ -53,8 +52,7 @@ func (a approveOp) carriedJoin(s *State) (*tx.Tx, error) {
 	return t, s.checkOperation(t)
 }
 
-// apply counts the approval. If it carries a Join that is not in the state, apply first adds that
-// Join as a proposal.
+// apply counts the approval. If it carries a Join that is not in the state, apply first adds that Join as a proposal.
 func (a approveOp) apply(s *State, _ *tx.Tx) {
 	if len(a.Join) > 0 && s.proposal(a.Proposal) == nil {
 		t, err := a.carriedJoin(s)

@@ -11,9 +11,8 @@ import (
 // gradients that this aggregate lists. If no aggregate can close the round, the result is nil. The
 // result has at most limit bytes as CometBFT counts them; zero means no limit.
 //
-// Assemble does not run the rule, so Execute rejects the result only if the aggregate's Delta is
-// wrong. In that case the caller removes the aggregate from pending and calls Assemble again.
-// Operations picks the rest of the block.
+// Assemble does not run the rule, so Execute rejects the result only if the aggregate's Delta is wrong. In that case
+// the caller removes the aggregate from pending and calls Assemble again. Operations picks the rest of the block.
 func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx {
 	if s.Finished() {
 		return nil
@@ -50,9 +49,8 @@ func (s *State) gradientsOf(pending []*tx.Tx) map[uint32][]*tx.Tx {
 	return by
 }
 
-// Operations picks the pending operations that may follow the chosen transactions in the block. The
-// picked operations and the chosen transactions together have at most limit bytes as CometBFT
-// counts them; zero means no limit.
+// Operations picks the pending operations that may follow the chosen transactions in the block. The picked operations
+// and the chosen transactions together have at most limit bytes as CometBFT counts them; zero means no limit.
 func (s *State) Operations(pending, chosen []*tx.Tx, limit int64) []*tx.Tx {
 	var out []*tx.Tx
 	used := bytesOf(chosen)
@@ -78,8 +76,7 @@ func (s *State) Operations(pending, chosen []*tx.Tx, limit int64) []*tx.Tx {
 	return out
 }
 
-// withGradients returns the aggregate followed by its gradients, or nil if a gradient
-// is missing.
+// withGradients returns the aggregate followed by its gradients, or nil if a gradient is missing.
 func withGradients(t *tx.Tx, byParticipant map[uint32][]*tx.Tx) []*tx.Tx {
 	block := []*tx.Tx{t}
 	for _, in := range t.Aggregate.Included {

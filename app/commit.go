@@ -11,10 +11,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// With election.commit_reveal an open round has two phases. In the commit phase blocks take
-// commitments: hashes of gradients that only their senders know. In the reveal phase they take
-// those gradients. Progress.Opened is the first height of the current phase; quorum_blocks and
-// view_blocks count from that height.
+// With election.commit_reveal an open round has two phases. In the commit phase blocks take commitments: hashes of
+// gradients that only their senders know. In the reveal phase they take those gradients. Progress.Opened is the first
+// height of the current phase; quorum_blocks and view_blocks count from that height.
 
 // Committing reports whether the open round is in its commit phase.
 func (s *State) Committing() bool {
@@ -124,9 +123,8 @@ func (s *State) checkRevealed(included []tx.Included) error {
 	return nil
 }
 
-// takeCommits checks a block's commitments (C1 to C7) and adds them to s.Progress. It does not check
-// that the block closes no round (C5): executeTxs does. s must be a clone that only the caller uses,
-// with the block's height.
+// takeCommits checks a block's commitments (C1 to C7) and adds them to s.Progress. It does not check that the block
+// closes no round (C5): executeTxs does. s must be a clone that only the caller uses, with the block's height.
 func (s *State) takeCommits(commits []*tx.Tx) error {
 	if len(commits) == 0 {
 		return nil
@@ -200,9 +198,8 @@ func (s *State) openRound(round uint64) {
 	s.Progress.Commitments, s.Progress.Revealing = nil, false
 }
 
-// withholders lists the participants that committed themselves in the open round and are not
-// included. The vector of such a participant may be public, so the participant pays privacy budget
-// for this round too.
+// withholders lists the participants that committed themselves in the open round and are not included. The vector of
+// such a participant may be public, so the participant pays privacy budget for this round too.
 func (s *State) withholders(included []tx.Included) (out []uint32) {
 	participants := participantsOf(included)
 	for _, c := range s.Progress.Commitments {
@@ -213,9 +210,8 @@ func (s *State) withholders(included []tx.Included) (out []uint32) {
 	return out
 }
 
-// Commits picks the commitments for a block that closes no round: one for each participant that has
-// no commitment in the state. The result has at most limit bytes as CometBFT counts them; zero
-// means no limit.
+// Commits picks the commitments for a block that closes no round: one for each participant that has no commitment in
+// the state. The result has at most limit bytes as CometBFT counts them; zero means no limit.
 func (s *State) Commits(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx {
 	if s.Finished() || !s.TakesCommits(height) {
 		return nil

@@ -40,8 +40,7 @@ func DecodeRecord(data []byte) (r Record, err error) {
 	return r, nil
 }
 
-// JoinList encodes a list as one value: each element is prefixed with its length as an unsigned
-// varint.
+// JoinList encodes a list as one value: each element is prefixed with its length as an unsigned varint.
 func JoinList(elements [][]byte) (list []byte) {
 	for _, e := range elements {
 		list = append(binary.AppendUvarint(list, uint64(len(e))), e...)

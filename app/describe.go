@@ -44,9 +44,8 @@ func Describe(t *tx.Tx) (Description, error) {
 	return d, nil
 }
 
-// SubjectOf returns the participant and the subject of an operation. The participant is the sender,
-// the accused participant of evidence, or 0 for an outsider. The pool holds one operation of each
-// kind, participant and subject.
+// SubjectOf returns the participant and the subject of an operation. The participant is the sender, the accused
+// participant of evidence, or 0 for an outsider. The pool holds one operation of each kind, participant and subject.
 func SubjectOf(t *tx.Tx) (participant uint32, subject string) {
 	op, err := operationOf(t.Kind(), t.Body)
 	if err != nil {
@@ -56,8 +55,7 @@ func SubjectOf(t *tx.Tx) (participant uint32, subject string) {
 	return from.index, from.subject
 }
 
-// Value returns the value of the attribute with the given key, "" if the description has no such
-// attribute.
+// Value returns the value of the attribute with the given key, "" if the description has no such attribute.
 func (d Description) Value(key string) string {
 	for _, a := range d.Attributes {
 		if a.Key == key {
@@ -67,10 +65,9 @@ func (d Description) Value(key string) string {
 	return ""
 }
 
-// About describes the change that a proposal requests, with all keys that the proposal registers:
-// members compare the keys before they approve. A value with a space or a special character is
-// quoted, so that the value cannot imitate another attribute. About fails if the proposal cannot be
-// decoded.
+// About describes the change that a proposal requests, with all keys that the proposal registers: members compare the
+// keys before they approve. A value with a space or a special character is quoted, so that the value cannot imitate
+// another attribute. About fails if the proposal cannot be decoded.
 func (p *Proposal) About() (string, error) {
 	op, err := p.decode()
 	if err != nil {

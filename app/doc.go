@@ -1,6 +1,5 @@
-// Package app is the state machine of the chain: a pure function from a state and a block to an
-// outcome. SPEC.md beside it states the rules by number, and the codes in errors (T1, G3, B2 ...)
-// name them.
+// Package app is the state machine of the chain: a pure function from a state and a block to an outcome. SPEC.md beside
+// it states the rules by number, and the codes in errors (T1, G3, B2 ...) name them.
 //
 // # Usage
 //
@@ -24,8 +23,7 @@
 //	Execute         is the block valid, and what does it change? (ProcessProposal, FinalizeBlock)
 //	Encode, Tree    what is stored, and what is proven of it? (Commit, Query)
 //
-// What Assemble returns, Execute accepts. SafeExecute is Execute for callers that must survive a
-// panic.
+// What Assemble returns, Execute accepts. SafeExecute is Execute for callers that must survive a panic.
 //
 // # Transactions
 //
@@ -49,10 +47,9 @@
 //	overdue      f+1 leaders have missed their views: a worker that sat the round out takes part
 //	closed       its Record is in the history, and the next round is open
 //
-// A valid block has its effects in this order; O1 to O3 need a block that closes a round: Delta
-// moves the model (O1), reputations, ledgers and rests change (O2), the record is written (O3),
-// commitments and operations are applied (O4), the boundary enacts accepted proposals (O5), the
-// next leaders are ranked (O6), the phase may end (O7).
+// A valid block has its effects in this order; O1 to O3 need a block that closes a round: Delta moves the model (O1),
+// reputations, ledgers and rests change (O2), the record is written (O3), commitments and operations are applied (O4),
+// the boundary enacts accepted proposals (O5), the next leaders are ranked (O6), the phase may end (O7).
 //
 // # Where to look
 //

@@ -12,11 +12,10 @@ import (
 // say which participant may close the open round, and from which height on (A2, A3), and penaliseLeader makes a leader
 // that failed pause.
 
-// elect derives the next seed from the contenders' VRF outputs. It ignores a contender that is no
-// longer active, has reputation 0, or may not contend yet (Participant.Contends). At the end of a
-// term elect also ranks the other contenders. If two of them tie for the lead, the old ranking
-// remains, and elect ranks again after the next round. A participant without a gradient in the round
-// has no VRF output, and so no rank.
+// elect derives the next seed from the contenders' VRF outputs. It ignores a contender that is no longer active, has
+// reputation 0, or may not contend yet (Participant.Contends). At the end of a term elect also ranks the other
+// contenders. If two of them tie for the lead, the old ranking remains, and elect ranks again after the next round. A
+// participant without a gradient in the round has no VRF output, and so no rank.
 func (s *State) elect(contenders []leader.Contender) {
 	contenders = slices.DeleteFunc(slices.Clone(contenders), func(c leader.Contender) bool {
 		p := s.participant(c.Participant)
@@ -63,10 +62,9 @@ func (s *State) allZero() bool {
 	return !slices.ContainsFunc(s.Participants, func(p Participant) bool { return p.Active && p.Reputation > 0 })
 }
 
-// OpenView returns the highest view that may close the round at the given height (A3). View 0
-// begins at the first height at which the round can close even if f participants withhold their
-// gradients. If view 0 began earlier, f Byzantine proposers in a row could use up the view of an
-// honest leader.
+// OpenView returns the highest view that may close the round at the given height (A3). View 0 begins at the first
+// height at which the round can close even if f participants withhold their gradients. If view 0 began earlier, f
+// Byzantine proposers in a row could use up the view of an honest leader.
 func (s *State) OpenView(height uint64) uint64 {
 	e := s.Params.Election
 	closes := s.Progress.Opened + e.QuorumBlocks
@@ -87,9 +85,8 @@ func (s *State) viewOf(participant uint32, height uint64) (uint32, error) {
 
 // These constants limit the penalty of a leader that failed.
 const (
-	// minByFailing is the lowest reputation, in parts per million, to which this penalty can reduce
-	// a leader. A leader at or below minByFailing loses no more, because it may only have been
-	// disconnected.
+	// minByFailing is the lowest reputation, in parts per million, to which this penalty can reduce a leader. A leader at
+	// or below minByFailing loses no more, because it may only have been disconnected.
 	minByFailing = params.One / 10
 	maxPause     = 10 // a leader that failed pauses for at most 2^maxPause rounds
 )

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// These errors stand for the validity rules of SPEC.md. The error of every rejection wraps one of
-// these errors.
+// These errors stand for the validity rules of SPEC.md. The error of every rejection wraps one of these errors.
 var (
 	ErrWrongRound     = errors.New("G1: gradient is not for the open round")
 	ErrNotParticipant = errors.New("G2: sender is not an active participant")

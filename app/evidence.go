@@ -6,9 +6,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// evidence proves an equivocation: one participant signed two different statements for one
-// tx.Place. The two signatures are the proof, so the transaction needs no signature of its own, and
-// any node may send it.
+// evidence proves an equivocation: one participant signed two different statements for one tx.Place. The two signatures
+// are the proof, so the transaction needs no signature of its own, and any node may send it.
 type evidence struct{ *tx.Evidence }
 
 func (e evidence) sender() sender {

@@ -28,15 +28,13 @@ type Outcome struct {
 	State *State
 	// Record is the record of the round that the block closed, nil if the block closed no round.
 	Record *Record
-	// Closed is the part of the outcome that the round alone determines, nil if the block closed no
-	// round.
+	// Closed is the part of the outcome that the round alone determines, nil if the block closed no round.
 	Closed *Closed
 	// Committed lists the participants whose commitments the block carries. Revealing is true if
 	// the block ended the commit phase.
 	Committed []uint32
 	Revealing bool
-	// Enacted has one entry for each accepted proposal that the node tried to enact at the round
-	// boundary in this block.
+	// Enacted has one entry for each accepted proposal that the node tried to enact at the round boundary in this block.
 	Enacted []Enactment
 	// Discarded has one entry for each proposal that a withdrawal or the expiry removed.
 	Discarded []Discard
@@ -152,8 +150,7 @@ func (s *State) finish(b Block) (*Outcome, error) {
 	return out, next.finalize()
 }
 
-// executeTxs executes a block's commitments and then its operations. It returns the senders of the
-// commitments.
+// executeTxs executes a block's commitments and then its operations. It returns the senders of the commitments.
 func (s *State) executeTxs(b Block) (committed []uint32, err error) {
 	commits, operations := b.Commits()
 	if len(commits) > 0 && b.Closed != nil {
@@ -233,8 +230,7 @@ func (s *State) checkListed(i int, entry tx.Included, t *tx.Tx) error {
 	return nil
 }
 
-// verifyCost is the approximate cost of verifying a gradient's signature and VRF proof, in integer
-// additions.
+// verifyCost is the approximate cost of verifying a gradient's signature and VRF proof, in integer additions.
 const verifyCost = 1 << 16
 
 // verifyAll verifies the signatures and VRF proofs of gradients or commitments of the open round on
@@ -294,10 +290,9 @@ func (e *DigestError) Error() string {
 
 func (e *DigestError) Unwrap() error { return ErrTolerance }
 
-// checkTolerance rejects an aggregate whose Delta differs too much from the recomputed Delta (B3).
-// At tolerance 0 the digests must be equal; at a higher tolerance each coordinate may differ by the
-// tolerance. checkTolerance returns the Delta that the model update uses: the recomputed Delta at
-// tolerance 0, the aggregate's Delta at a higher tolerance.
+// checkTolerance rejects an aggregate whose Delta differs too much from the recomputed Delta (B3). At tolerance 0 the
+// digests must be equal; at a higher tolerance each coordinate may differ by the tolerance. checkTolerance returns the
+// Delta that the model update uses: the recomputed Delta at tolerance 0, the aggregate's Delta at a higher tolerance.
 func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (gradients.Fraction, error) {
 	tolerance := s.Params.Rule.Tolerance
 	if tolerance == 0 {

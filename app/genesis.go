@@ -71,8 +71,7 @@ func ProveGenesis(chainID string, seed []byte, vrf ed25519.PrivateKey) []byte {
 	return leader.Prove(vrf, leader.Input(chainID, 0, 0, seed))
 }
 
-// Validate checks the whole genesis. The warnings name settings that are valid but weaken a
-// guarantee.
+// Validate checks the whole genesis. The warnings name settings that are valid but weaken a guarantee.
 func (g Genesis) Validate() (warnings []string, err error) {
 	if len(g.Seed) != 32 {
 		return nil, fmt.Errorf("%w: seed has %d bytes, want 32", ErrGenesis, len(g.Seed))

@@ -14,8 +14,7 @@ import (
 // the participant would need the largest VRF output in each of these rounds.
 const contendAfter = 16
 
-// keys holds the keys that an operation registers. A key is empty if the operation does not
-// register it.
+// keys holds the keys that an operation registers. A key is empty if the operation does not register it.
 type keys struct{ pub, vrf, consensus []byte }
 
 // checkKeysFree returns ErrKeyTaken if one of the keys is taken (M2). An empty key is never taken.

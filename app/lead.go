@@ -80,9 +80,8 @@ func (s *State) Precompute(pending []*tx.Tx) error {
 	return s.SetDelta(&tx.Aggregate{Included: entriesOf(included)}, included)
 }
 
-// SetDelta runs the rule over the gradients in included and sets the aggregate's Delta, or at
-// tolerance 0 the digest of Delta. included holds the gradients of the aggregate's list, in the
-// same order.
+// SetDelta runs the rule over the gradients in included and sets the aggregate's Delta, or at tolerance 0 the digest of
+// Delta. included holds the gradients of the aggregate's list, in the same order.
 func (s *State) SetDelta(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	vectors := make([]gradients.Vector, len(included))
 	for i, t := range included {
@@ -103,8 +102,7 @@ func (s *State) SetDelta(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	return nil
 }
 
-// CheckDraft checks an aggregate that another program made, before a leader signs it. It returns an
-// error if
+// CheckDraft checks an aggregate that another program made, before a leader signs it. It returns an error if
 //
 //   - the aggregate's round is not open, or its signer may not lead in its view;
 //   - a listed gradient is missing from gradientTxs, or Admit rejects it;
@@ -167,10 +165,9 @@ func (s *State) ofOpenRound(pending []*tx.Tx) []*tx.Tx {
 	return out
 }
 
-// aggregate runs the epoch's rule, or returns its cached result for the same list of gradients.
-// With rule.zeros, as in the paper, a participant without a gradient counts as the zero vector.
-// Without rule.zeros such a participant has infinite distance to every gradient, and still counts
-// in N.
+// aggregate runs the epoch's rule, or returns its cached result for the same list of gradients. With rule.zeros, as in
+// the paper, a participant without a gradient counts as the zero vector. Without rule.zeros such a participant has
+// infinite distance to every gradient, and still counts in N.
 func (s *State) aggregate(included []tx.Included, vectors []gradients.Vector) (rules.Output, error) {
 	return s.aggregated.get(included, func() (rules.Output, error) { return s.rule.Aggregate(s.input(included, vectors)) })
 }
@@ -215,19 +212,17 @@ func (s *State) inputs(included []tx.Included) []uint32 {
 	return out
 }
 
-// resultCache caches the last result of the rule over a state's gradients. A leader drafts,
-// verifies and executes the same round, and the rule is most of the cost of each of these steps.
-// The key of the cache is an aggregate's list of gradients. The list has the gradients' hashes, so
-// it determines the result.
+// resultCache caches the last result of the rule over a state's gradients. A leader drafts, verifies and executes the
+// same round, and the rule is most of the cost of each of these steps. The key of the cache is an aggregate's list of
+// gradients. The list has the gradients' hashes, so it determines the result.
 type resultCache struct {
 	mu       sync.Mutex
 	included []tx.Included // the gradients of the cached result; nil while the cache is empty
 	result   rules.Output  // the cached result
 }
 
-// get returns the rule's result over the included gradients. If the result is not in the cache, get
-// calls compute and caches its result. Concurrent callers wait for each other. A caller must not
-// change the result.
+// get returns the rule's result over the included gradients. If the result is not in the cache, get calls compute and
+// caches its result. Concurrent callers wait for each other. A caller must not change the result.
 func (a *resultCache) get(included []tx.Included, compute func() (rules.Output, error)) (rules.Output, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,9 +7,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Accounted reports whether the ledger covers every vector that the participants released: the
-// running epoch and every ended epoch with a closed round have costs. If an epoch has no costs, an
-// epsilon from the ledger is too small.
+// Accounted reports whether the ledger covers every vector that the participants released: the running epoch and every
+// ended epoch with a closed round have costs. If an epoch has no costs, an epsilon from the ledger is too small.
 func Accounted(running params.Params, ended []Epoch) bool {
 	for _, e := range ended {
 		if e.Rounds > 0 && len(e.Params.Privacy.Cost) == 0 {
@@ -32,8 +31,7 @@ func TrainerClips(running params.Params, ended []Epoch) bool {
 	return clips(running) || slices.ContainsFunc(ended, func(e Epoch) bool { return clips(e.Params) })
 }
 
-// checkBudget returns ErrBudget if the participant's budget does not pay for one more participation
-// (G7).
+// checkBudget returns ErrBudget if the participant's budget does not pay for one more participation (G7).
 func (s *State) checkBudget(p *Participant) error {
 	if s.Params.Privacy.Participations(p.Spent) == 0 {
 		return fmt.Errorf("%w: participant %d has taken part in %d rounds, and epsilon %g at delta %g pays for no more",

@@ -6,10 +6,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Rounds wait for every participant that is not resting (A5). A participant for which a round waited
-// in vain has a strike, and rests: the next 2^strikes rounds do not wait for it. So in T rounds of
-// an epoch f participants cost at most f log2(T) waits, in whatever rounds they are late, and until
-// strikes reaches maxStrikes.
+// Rounds wait for every participant that is not resting (A5). A participant for which a round waited in vain has a
+// strike, and rests: the next 2^strikes rounds do not wait for it. So in T rounds of an epoch f participants cost at
+// most f log2(T) waits, in whatever rounds they are late, and until strikes reaches maxStrikes.
 //
 // A strike needs a reason that no coalition of f can make up: the participant has no commitment
 // although quorum_blocks heights, with an honest proposer among them, passed since N-f participants
@@ -59,9 +58,8 @@ func (s *State) Required(index uint32) bool {
 	return uint64(index) < uint64(len(s.required)) && s.required[index]
 }
 
-// MissingRequired returns the number of required participants that are not in present. present
-// lists the participants whose gradients the caller has. In the commit phase it lists the
-// participants whose commitments the caller has.
+// MissingRequired returns the number of required participants that are not in present. present lists the participants
+// whose gradients the caller has. In the commit phase it lists the participants whose commitments the caller has.
 func (s *State) MissingRequired(present []uint32) int {
 	if len(present) == 0 {
 		return s.requiredCount
@@ -81,10 +79,9 @@ func (s *State) MissingRequired(present []uint32) int {
 	return n
 }
 
-// mayCloseWith returns ErrTooFewIncluded if the open round may not close at the given height with
-// the gradients of the included participants (A5). With the gradients of all required participants
-// (isRequired) a round may close at once. If a required participant is missing, it may close only
-// after quorum_blocks heights.
+// mayCloseWith returns ErrTooFewIncluded if the open round may not close at the given height with the gradients of the
+// included participants (A5). With the gradients of all required participants (isRequired) a round may close at once.
+// If a required participant is missing, it may close only after quorum_blocks heights.
 func (s *State) mayCloseWith(included []uint32, height uint64) error {
 	quorum := s.Progress.Opened + s.Params.Election.QuorumBlocks
 	if height >= quorum {
@@ -106,11 +103,10 @@ func participantsOf(included []tx.Included) []uint32 {
 	return out
 }
 
-// judgePrevious judges the round before the open one by what the senders of the open round's
-// gradients observed. next is the state after the open round. An observation that F+1 of the
-// gradients share is that of an honest participant, so f Byzantine participants convict nobody. And
-// the honest ones among N-f gradients are at least f+1, so a leader that leaves out others saves
-// nobody.
+// judgePrevious judges the round before the open one by what the senders of the open round's gradients observed. next
+// is the state after the open round. An observation that F+1 of the gradients share is that of an honest participant,
+// so f Byzantine participants convict nobody. And the honest ones among N-f gradients are at least f+1, so a leader
+// that leaves out others saves nobody.
 func (s *State) judgePrevious(next *State, listed []*tx.Tx) {
 	if s.Progress.Round == 0 {
 		return
@@ -156,12 +152,10 @@ type presentOp struct{ *tx.Present }
 
 func (p presentOp) sender() sender { return memberSender(p.Participant, p.Nonce) }
 
-// check accepts every Present: whether it has an effect may change with the round that its block
-// closes.
+// check accepts every Present: whether it has an effect may change with the round that its block closes.
 func (p presentOp) check(*State) error { return nil }
 
-// MayPresent reports whether a Present would let the round after the open one wait for the
-// participant.
+// MayPresent reports whether a Present would let the round after the open one wait for the participant.
 func (s *State) MayPresent(p *Participant) bool {
 	return p.Rests > s.history.size+1 && (p.Presented == 0 || s.history.size+1 >= p.Presented+1<<p.Strikes)
 }

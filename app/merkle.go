@@ -11,8 +11,7 @@ import (
 // of CometBFT's package crypto/merkle, so that merkle.ValueOp of that package proves a value under
 // its key. Tests of abci/proof compare the two implementations.
 
-// Pair is a leaf of a tree. No two leaves of a tree have the same key, so a key determines the
-// leaf's position.
+// Pair is a leaf of a tree. No two leaves of a tree have the same key, so a key determines the leaf's position.
 type Pair struct {
 	Key   string
 	Value []byte

@@ -77,8 +77,7 @@ func (s *State) Convicts(m Misbehavior) bool {
 	return p != nil
 }
 
-// offender returns the participant that m convicts, and the consensus key of its validator. The
-// participant is nil if
+// offender returns the participant that m convicts, and the consensus key of its validator. The participant is nil if
 //
 //   - the validator belongs to no participant, or m has no type;
 //   - the height of the misbehaviour is not above the height of the participant's last restore;
@@ -116,8 +115,7 @@ func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, 
 	return owner, key
 }
 
-// hasMisbehaved reports whether the participant's validator has an offence on record that no
-// restore has settled.
+// hasMisbehaved reports whether the participant's validator has an offence on record that no restore has settled.
 func (s *State) hasMisbehaved(p *Participant) bool {
 	for _, o := range s.Offences {
 		if o.Misbehavior != 0 && o.weighsOn(p) {
@@ -127,10 +125,9 @@ func (s *State) hasMisbehaved(p *Participant) bool {
 	return false
 }
 
-// toJail returns the participants that lose their validators at the next boundary. With
-// reputation.unseat these are all active participants whose validator misbehaved; without
-// reputation.unseat there are none. If every validator misbehaved, the participant with the lowest
-// index keeps its validator, because the chain needs a validator.
+// toJail returns the participants that lose their validators at the next boundary. With reputation.unseat these are all
+// active participants whose validator misbehaved; without reputation.unseat there are none. If every validator
+// misbehaved, the participant with the lowest index keeps its validator, because the chain needs a validator.
 func (s *State) toJail() (out []uint32) {
 	if !s.Params.Reputation.Unseat {
 		return nil

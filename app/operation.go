@@ -15,29 +15,25 @@ const (
 	maxJoins      = 2
 )
 
-// operation is a transaction other than a gradient, a commitment or an aggregate: for example an approval
-// or evidence. Each kind of operation has one type, in a file of its own, and one entry in the map
-// operations. checkOperation has the rules that hold for all kinds: the authentication of the
-// sender, and the nonce.
+// operation is a transaction other than a gradient, a commitment or an aggregate: for example an approval or evidence.
+// Each kind of operation has one type, in a file of its own, and one entry in the map operations. checkOperation has
+// the rules that hold for all kinds: the authentication of the sender, and the nonce.
 type operation interface {
-	// sender returns the declared sender, and how checkSender authenticates it. The zero sender is
-	// rejected.
+	// sender returns the declared sender, and how checkSender authenticates it. The zero sender is rejected.
 	sender() sender
 	// check applies the rules of the kind, except the rules on the sender. An operation that check
 	// accepts in the state before a block's round must also be valid in the state after the round,
 	// so that a proposer can choose operations without executing the round.
 	check(s *State) error
-	// apply makes the change of an operation that check accepted. s must be a clone that only the
-	// caller uses.
+	// apply makes the change of an operation that check accepted. s must be a clone that only the caller uses.
 	apply(s *State, t *tx.Tx)
 	// describe returns the part of the description that depends on the kind. Describe adds the
 	// sender, the subject and the id of a proposal.
 	describe() Description
 }
 
-// registration is an operation that registers keys. checkIdentity checks that the keys and names
-// are valid (M1). The check is expensive and does not depend on the state, so the transaction
-// caches a success.
+// registration is an operation that registers keys. checkIdentity checks that the keys and names are valid (M1). The
+// check is expensive and does not depend on the state, so the transaction caches a success.
 type registration interface {
 	checkIdentity(chainID string) error
 }
@@ -48,9 +44,8 @@ type enactable interface {
 	operation
 	// isReady reports whether a boundary may enact the operation now.
 	isReady(s *State) bool
-	// execute makes the change at a boundary. It first repeats the checks, because the state has
-	// changed since the operation arrived. It returns the participant that the change concerns, and
-	// an error if a check fails.
+	// execute makes the change at a boundary. It first repeats the checks, because the state has changed since the
+	// operation arrived. It returns the participant that the change concerns, and an error if a check fails.
 	execute(s *State) (participant uint32, err error)
 	// isObsolete reports whether execute can no longer succeed, even with more approvals.
 	isObsolete(s *State) bool
@@ -102,16 +97,14 @@ const (
 	authProof                      // not signed: the operation carries a proof, which check verifies
 )
 
-// sender is the declared sender of an operation. The zero value stands for an operation that
-// declares no sender.
+// sender is the declared sender of an operation. The zero value stands for an operation that declares no sender.
 type sender struct {
 	auth  authMethod
 	index uint32            // the sending participant; with authProof the accused participant
 	nonce uint64            // the operation's nonce with authMember; 0 with other methods
 	key   ed25519.PublicKey // with authOutsider the signing key that the operation registers; nil with other methods
-	// subject names the participant (in decimal digits), the proposal (by its id) or the key that
-	// the operation concerns. It may be empty. The pool holds one operation of each sender, kind and
-	// subject.
+	// subject names the participant (in decimal digits), the proposal (by its id) or the key that the operation concerns.
+	// It may be empty. The pool holds one operation of each sender, kind and subject.
 	subject string
 }
 
@@ -190,8 +183,7 @@ func (s *State) checkSender(t *tx.Tx, from sender) error {
 	return fmt.Errorf("%w: nobody vouches for a %s", ErrSender, t.Kind())
 }
 
-// applyOperation applies an operation that checkOperation accepted. s must be a clone that only the
-// caller uses.
+// applyOperation applies an operation that checkOperation accepted. s must be a clone that only the caller uses.
 func (s *State) applyOperation(t *tx.Tx) {
 	op, err := operationIn(t)
 	if err != nil {

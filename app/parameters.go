@@ -23,8 +23,7 @@ func putParameters(dst []byte, x []float64) {
 	}
 }
 
-// DecodeParameters is the inverse of EncodeParameters. It fails if the length of data is not a
-// multiple of 8.
+// DecodeParameters is the inverse of EncodeParameters. It fails if the length of data is not a multiple of 8.
 func DecodeParameters(data []byte) ([]float64, error) {
 	if len(data)%8 != 0 {
 		return nil, fmt.Errorf("parameters: %d bytes are no multiple of 8", len(data))
@@ -50,8 +49,7 @@ func ModelHash(x []float64) [32]byte {
 	return tree.root()
 }
 
-// Chunks cuts encoded parameters into the leaves of the tree of ModelHash: 32768 bytes each, the
-// last leaf the rest.
+// Chunks cuts encoded parameters into the leaves of the tree of ModelHash: 32768 bytes each, the last leaf the rest.
 func Chunks(data []byte) (chunks [][]byte) {
 	for len(data) > 0 {
 		n := min(8*chunkSize, len(data))

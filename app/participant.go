@@ -93,9 +93,8 @@ func checkNodeIDs(ids []string) error {
 	return nil
 }
 
-// isClosed reports whether a node can reject connections from outsiders: at least one active
-// participant has a validator, and every active participant with a validator has registered a node
-// id.
+// isClosed reports whether a node can reject connections from outsiders: at least one active participant has a
+// validator, and every active participant with a validator has registered a node id.
 func isClosed(all []Participant) bool {
 	validators := 0
 	for i := range all {
@@ -135,10 +134,9 @@ func (s *State) HolderOf(pub []byte) *Participant {
 	return nil
 }
 
-// signingKeys returns the keys whose signatures bind the participant in the given round of the
-// given epoch: the current key, and every former key that was replaced after that round. So a
-// former key that leaks cannot convict the participant of a statement for a round after the key's
-// rotation.
+// signingKeys returns the keys whose signatures bind the participant in the given round of the given epoch: the current
+// key, and every former key that was replaced after that round. So a former key that leaks cannot convict the
+// participant of a statement for a round after the key's rotation.
 func (p *Participant) signingKeys(epoch, round uint64) []ed25519.PublicKey {
 	keys := []ed25519.PublicKey{p.PubKey}
 	for _, k := range p.FormerKeys {
@@ -213,8 +211,7 @@ type ValidatorUpdate struct {
 	Power        int64 // 0 removes the validator
 }
 
-// validatorUpdates returns the changes that turn the validator set of oldMembers into the validator
-// set of newMembers.
+// validatorUpdates returns the changes that turn the validator set of oldMembers into the validator set of newMembers.
 func validatorUpdates(oldMembers, newMembers []Participant) []ValidatorUpdate {
 	holds := func(all []Participant, key []byte) bool {
 		return slices.ContainsFunc(all, func(p Participant) bool { return p.Active && bytes.Equal(p.ConsensusKey, key) })

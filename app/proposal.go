@@ -28,8 +28,7 @@ func (s *State) addRequest(op enactable, t *tx.Tx) {
 	s.enqueue(op, t, nil, false)
 }
 
-// propose adds a participant's proposal, which needs approvals. The proposer's own approval is the
-// first.
+// propose adds a participant's proposal, which needs approvals. The proposer's own approval is the first.
 func (s *State) propose(op enactable, t *tx.Tx) {
 	by := op.sender().index
 	s.evictProposal(by)
@@ -50,8 +49,7 @@ func (s *State) enqueue(_ enactable, t *tx.Tx, approvals []uint32, accepted bool
 	})
 }
 
-// decode decodes the operation of a proposal. It fails if the content is not that of an enactable
-// operation.
+// decode decodes the operation of a proposal. It fails if the content is not that of an enactable operation.
 func (p *Proposal) decode() (enactable, error) {
 	kind := tx.Kind(p.Kind)
 	body, err := tx.DecodeBody(kind, p.Content)

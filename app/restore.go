@@ -11,8 +11,7 @@ type restoreOp struct{ *tx.Restore }
 
 func (r restoreOp) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
 
-// check rejects a Restore if its subject is not an active participant (M3), or has a reputation
-// above 0 (M5).
+// check rejects a Restore if its subject is not an active participant (M3), or has a reputation above 0 (M5).
 func (r restoreOp) check(s *State) error {
 	switch p := s.participant(r.Subject); {
 	case p == nil:
@@ -27,8 +26,7 @@ func (r restoreOp) apply(s *State, t *tx.Tx) { s.propose(r, t) }
 
 func (r restoreOp) isReady(*State) bool { return true }
 
-// execute sets the participant's reputation to the initial value, and settles all its earlier
-// offences.
+// execute sets the participant's reputation to the initial value, and settles all its earlier offences.
 func (r restoreOp) execute(s *State) (uint32, error) {
 	if err := r.check(s); err != nil {
 		return r.Subject, err

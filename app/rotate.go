@@ -125,10 +125,9 @@ func (r rotateOp) withNewKeys(p *Participant, s *State) Participant {
 
 func (r rotateOp) apply(s *State, t *tx.Tx) { s.decide(r, t) }
 
-// isReady reports whether a boundary may execute the rotation now. A rotation of a signing or VRF
-// key is not executed while a round is open, not even while the round is stalled. The participant
-// may already have sent a gradient under the old keys, and a second gradient under the new keys
-// would be evidence against the participant.
+// isReady reports whether a boundary may execute the rotation now. A rotation of a signing or VRF key is not executed
+// while a round is open, not even while the round is stalled. The participant may already have sent a gradient under
+// the old keys, and a second gradient under the new keys would be evidence against the participant.
 func (r rotateOp) isReady(s *State) bool {
 	return len(r.PubKey)+len(r.VrfKey) == 0 || s.Progress.Opened > s.Height || s.isOver()
 }

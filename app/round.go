@@ -74,9 +74,8 @@ func typicalNorm(vectors []gradients.Vector) int64 {
 	return squares[(len(squares)-1)/2]
 }
 
-// reputationAfter returns a participant's reputation after a round, in parts per million, from 0 to
-// params.One. A gradient that opposed Delta costs the penalty; any other gradient earns the reward.
-// A reputation of zero stays zero.
+// reputationAfter returns a participant's reputation after a round, in parts per million, from 0 to params.One. A
+// gradient that opposed Delta costs the penalty; any other gradient earns the reward. A reputation of zero stays zero.
 func reputationAfter(r params.Reputation, reputation int64, isOpposed bool) int64 {
 	switch {
 	case reputation == 0:

@@ -8,9 +8,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// NewStartEpoch returns a participant's proposal of an epoch with parameters p. If keepModel is
-// set, the epoch begins with the current model. If now is set, the running epoch ends without
-// waiting for the end of its training.
+// NewStartEpoch returns a participant's proposal of an epoch with parameters p. If keepModel is set, the epoch begins
+// with the current model. If now is set, the running epoch ends without waiting for the end of its training.
 func NewStartEpoch(participant uint32, nonce, epoch uint64, p params.Params, keepModel, now bool) *tx.StartEpoch {
 	return &tx.StartEpoch{Participant: participant, Nonce: nonce, Epoch: epoch, Params: mustMarshal(&p),
 		KeepModel: keepModel, Now: now}
@@ -65,9 +64,8 @@ func (e startEpochOp) checkPossible(s *State) (params.Params, error) {
 	return p, nil
 }
 
-// execute ends the running epoch and opens the next one at round 0, with the new parameters, and
-// with the current model or an initial model. Participants, reputations, the seed and the ranking
-// stay.
+// execute ends the running epoch and opens the next one at round 0, with the new parameters, and with the current model
+// or an initial model. Participants, reputations, the seed and the ranking stay.
 func (e startEpochOp) execute(s *State) (uint32, error) {
 	p, err := e.checkPossible(s)
 	if err != nil {

@@ -158,9 +158,8 @@ func (s *State) Hash() [32]byte { return s.hash }
 // Closed returns the number of closed rounds, in all epochs.
 func (s *State) Closed() uint64 { return s.history.size }
 
-// clone returns a copy for the caller to change, with the given height. It copies the slices whose
-// elements change. Slices that only grow are shared; their capacity is cut to their length, so that
-// append copies the elements.
+// clone returns a copy for the caller to change, with the given height. It copies the slices whose elements change.
+// Slices that only grow are shared; their capacity is cut to their length, so that append copies the elements.
 func (s *State) clone(height uint64) *State {
 	next := *s
 	next.Height, next.discarded = height, nil

@@ -51,8 +51,7 @@ func (s *State) List(key string) (elements [][]byte, ok bool) {
 	return nil, false
 }
 
-// Pair returns the record's leaf in the tree of the history. The key is "epoch/round" in decimal
-// digits.
+// Pair returns the record's leaf in the tree of the history. The key is "epoch/round" in decimal digits.
 func (r *Record) Pair() Pair {
 	return Pair{fmt.Sprintf("%d/%d", r.Epoch, r.Round), mustMarshal(r)}
 }

@@ -17,9 +17,8 @@ const (
 	maxUpgradeName = 64
 )
 
-// upgrade proposes that another version of the state machine executes the blocks from a height on.
-// Once enacted, it replaces any planned upgrade. With version 0 and height 0 it only cancels the
-// planned upgrade.
+// upgrade proposes that another version of the state machine executes the blocks from a height on. Once enacted, it
+// replaces any planned upgrade. With version 0 and height 0 it only cancels the planned upgrade.
 type upgrade struct{ *tx.Upgrade }
 
 func (u upgrade) sender() sender { return memberSender(u.Participant, u.Nonce) }

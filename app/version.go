@@ -10,8 +10,7 @@ import (
 // linker, as in -X github.com/spdl/spdl/app.stateMachine=8.
 var stateMachine = "7"
 
-// Version is the version of the state machine that this program executes. Every state-breaking
-// change raises it.
+// Version is the version of the state machine that this program executes. Every state-breaking change raises it.
 var Version = func() uint64 {
 	v, err := strconv.ParseUint(stateMachine, 10, 64)
 	if err != nil {

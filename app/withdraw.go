@@ -33,9 +33,8 @@ type withdrawOp struct{ *tx.Withdraw }
 
 func (w withdrawOp) sender() sender { return approverSender(w.Participant, w.Proposal) }
 
-// check rejects a withdrawal that was signed before one of its sender's approvals was revoked (M9). It
-// also rejects (M5) a withdrawal from a proposal that is not in the state, is accepted, or does not
-// have the sender's approval.
+// check rejects a withdrawal that was signed before one of its sender's approvals was revoked (M9). It also rejects
+// (M5) a withdrawal from a proposal that is not in the state, is accepted, or does not have the sender's approval.
 func (w withdrawOp) check(s *State) error {
 	if err := s.checkRevocations(w.Participant, w.Revocations); err != nil {
 		return err
@@ -43,8 +42,7 @@ func (w withdrawOp) check(s *State) error {
 	p := s.proposal(w.Proposal)
 	switch {
 	case p == nil:
-		return fmt.Errorf("%w: no proposal %X waits at height %d, of %d", ErrProposal, w.Proposal, s.Height,
-			len(s.Proposals))
+		return fmt.Errorf("%w: no proposal %X waits at height %d, of %d", ErrProposal, w.Proposal, s.Height, len(s.Proposals))
 	case p.Accepted:
 		return fmt.Errorf("%w: %X is accepted already at height %d, approved by participants %v", ErrProposal, w.Proposal,
 			s.Height, p.Approvals)
@@ -55,10 +53,9 @@ func (w withdrawOp) check(s *State) error {
 	return nil
 }
 
-// apply removes the approval. It discards a proposal that has no other approval of an active
-// participant. It also discards a weak proposal (isWeak) if its first approver then has more than
-// maxProposals weak proposals: otherwise two participants could approve and withdraw in turns, and
-// fill the state.
+// apply removes the approval. It discards a proposal that has no other approval of an active participant. It also
+// discards a weak proposal (isWeak) if its first approver then has more than maxProposals weak proposals: otherwise two
+// participants could approve and withdraw in turns, and fill the state.
 func (w withdrawOp) apply(s *State, t *tx.Tx) {
 	at := slices.IndexFunc(s.Proposals, func(p Proposal) bool { return bytes.Equal(p.Id, w.Proposal) })
 	p := &s.Proposals[at]
@@ -105,8 +102,7 @@ func (s *State) discard(selects func(Proposal) bool, by *tx.Tx) {
 	})
 }
 
-// Expires returns the height whose block discards the proposal if the proposal is not accepted by
-// then.
+// Expires returns the height whose block discards the proposal if the proposal is not accepted by then.
 func (p *Proposal) Expires() uint64 { return p.Height + Lifetime }
 
 func (p *Proposal) isExpired(height uint64) bool { return !p.Accepted && height >= p.Expires() }

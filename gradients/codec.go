@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// Encode returns the payload of the vector: one byte a coordinate for Int8 (two's complement), two
-// bytes in little endian for Int16. The payload does not have the width and the length, because the
-// chain and not the sender decides them. The encoding is canonical: Decode accepts exactly one
-// payload for each vector.
+// Encode returns the payload of the vector: one byte a coordinate for Int8 (two's complement), two bytes in little
+// endian for Int16. The payload does not have the width and the length, because the chain and not the sender decides
+// them. The encoding is canonical: Decode accepts exactly one payload for each vector.
 func (v Vector) Encode() []byte {
 	if v.width == Int8 {
 		payload := make([]byte, len(v.i8))
@@ -25,12 +24,10 @@ func (v Vector) Encode() []byte {
 	return payload
 }
 
-// Decode is the inverse of Encode for a vector of d coordinates. The result shares no memory with
-// payload.
+// Decode is the inverse of Encode for a vector of d coordinates. The result shares no memory with payload.
 //
-// Errors: ErrWidth if w is not a width; ErrLength if d is outside [0, MaxDim] or payload is not
-// exactly d*w bytes; ErrRange if a coordinate is outside [-Max, Max], which for Int8 is the single
-// value -128.
+// Errors: ErrWidth if w is not a width; ErrLength if d is outside [0, MaxDim] or payload is not exactly d*w bytes;
+// ErrRange if a coordinate is outside [-Max, Max], which for Int8 is the single value -128.
 func Decode(w Width, d int, payload []byte) (Vector, error) {
 	if !w.Valid() {
 		return Vector{}, fmt.Errorf("gradients: %w: %d bytes, want 1 or 2", ErrWidth, uint8(w))

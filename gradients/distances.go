@@ -12,10 +12,9 @@ type Distances struct {
 	sq []int64 // row-major, n*n; sq[i*n+j] == sq[j*n+i]
 }
 
-// DistancesOf returns the matrix whose entry at i < j is at(i, j); it calls at once for each such
-// pair. Pairwise computes distances of vectors. DistancesOf is for points of which only the
-// distances are known, such as mixtures of vectors. Entries may reach the largest int64. It panics
-// if n is outside [0, MaxParticipants] or an entry is negative.
+// DistancesOf returns the matrix whose entry at i < j is at(i, j); it calls at once for each such pair. Pairwise
+// computes distances of vectors. DistancesOf is for points of which only the distances are known, such as mixtures of
+// vectors. Entries may reach the largest int64. It panics if n is outside [0, MaxParticipants] or an entry is negative.
 func DistancesOf(n int, at func(i, j int) int64) *Distances {
 	if n < 0 || n > MaxParticipants {
 		panic(fmt.Sprintf("gradients: %d vectors, want 0 to %d", n, MaxParticipants))
@@ -40,8 +39,7 @@ func (d *Distances) Len() int { return d.n }
 // At returns the squared distance of vectors i and j. It panics if either is out of range.
 func (d *Distances) At(i, j int) int64 { return d.Row(i)[j] }
 
-// Row returns the n squared distances of vector i, its own 0 included, to be read only. It panics
-// if i is out of range.
+// Row returns the n squared distances of vector i, its own 0 included, to be read only. It panics if i is out of range.
 func (d *Distances) Row(i int) []int64 { return d.sq[i*d.n : (i+1)*d.n : (i+1)*d.n] }
 
 // polarise turns products into squared distances above the diagonal, and clears the diagonal:

@@ -1,19 +1,16 @@
-// Package gradients holds gradients on an integer grid and the exact arithmetic that consensus does
-// with them.
+// Package gradients holds gradients on an integer grid and the exact arithmetic that consensus does with them.
 //
-// A Vector has one byte (Int8) or two (Int16) a coordinate; a Grid says how far apart two
-// neighbouring grid points are in the gradient's own units, and quantises a worker's floating-point
-// gradient once, before it is signed. After that nothing is ever rounded: norms, dot products,
-// distances and means are integers or fractions of integers. The same inputs therefore give the
-// same bits on every CPU, whatever the compiler, the instruction set and the number of cores, and
-// two validators can compare results with ==. Floating point cannot give that: sums change with
-// their order, and s += d*d is fused into one rounding on some machines and not on others.
+// A Vector has one byte (Int8) or two (Int16) a coordinate; a Grid says how far apart two neighbouring grid points are
+// in the gradient's own units, and quantises a worker's floating-point gradient once, before it is signed. After that
+// nothing is ever rounded: norms, dot products, distances and means are integers or fractions of integers. The same
+// inputs therefore give the same bits on every CPU, whatever the compiler, the instruction set and the number of cores,
+// and two validators can compare results with ==. Floating point cannot give that: sums change with their order, and s
+// += d*d is fused into one rounding on some machines and not on others.
 //
 // # Kernels
 //
-// Pairwise computes the squared distances of all pairs of n vectors, n(n-1)/2 * d differences and
-// squares, which is nearly all the work of Krum. The kernel is chosen at run time; all are exact,
-// hence equal:
+// Pairwise computes the squared distances of all pairs of n vectors, n(n-1)/2 * d differences and squares, which is
+// nearly all the work of Krum. The kernel is chosen at run time; all are exact, hence equal:
 //
 //   - amd64 with AVX-512 VNNI, int8: the Gram form |a|^2+|b|^2-2<a,b>, blocks of 5 x 5 rows. An
 //     instruction multiplies 64 unsigned bytes by 64 signed ones and adds four products to a lane,
@@ -28,10 +25,9 @@
 //   - elsewhere, and with the build tag noasm: a pure-Go twin that multiplies two coordinates at a
 //     time.
 //
-// d is cut into chunks of 2048 or 4096 coordinates, and more than 240 rows into tiles, ranges of
-// 240 against each other. A chunk of a tile stays in cache while its rows meet each other,
-// goroutines share them out, and each needs room for the sums of one tile alone. docs/RULES.md has
-// measurements.
+// d is cut into chunks of 2048 or 4096 coordinates, and more than 240 rows into tiles, ranges of 240 against each
+// other. A chunk of a tile stays in cache while its rows meet each other, goroutines share them out, and each needs
+// room for the sums of one tile alone. docs/RULES.md has measurements.
 //
 // # Why nothing overflows
 //
@@ -63,9 +59,8 @@
 //
 // # Errors
 //
-// Decode, DecodeFraction and Grid.Validate reject input from outside with an error that wraps one
-// of ErrWidth, ErrStep, ErrLength, ErrRange and ErrDenominator. Operands whose shapes differ are
-// the programmer's fault and panic.
+// Decode, DecodeFraction and Grid.Validate reject input from outside with an error that wraps one of ErrWidth, ErrStep,
+// ErrLength, ErrRange and ErrDenominator. Operands whose shapes differ are the programmer's fault and panic.
 //
 // The package is pure: no I/O, clock, randomness, map order or goroutine order reaches a result.
 package gradients

@@ -1,7 +1,6 @@
 package gradients
 
-// Dot returns <a, b> in squared grid steps; |<a, b>| <= Max^2 MaxDim < 2^49. It panics if the
-// shapes differ.
+// Dot returns <a, b> in squared grid steps; |<a, b>| <= Max^2 MaxDim < 2^49. It panics if the shapes differ.
 func Dot(a, b Vector) int64 {
 	if w, _ := Shape([]Vector{a, b}); w == Int8 {
 		return dot(a.i8, b.i8)
@@ -21,8 +20,7 @@ func SquaredDistance(a, b Vector) int64 {
 	return squaredDistance(a.i16, b.i16)
 }
 
-// Several interleaved sums are no faster here: the loads and sign extensions bind, not the
-// additions.
+// Several interleaved sums are no faster here: the loads and sign extensions bind, not the additions.
 
 func dot[E int8 | int16](a, b []E) (s int64) {
 	b = b[:len(a)]

@@ -2,8 +2,7 @@ package gradients
 
 import "errors"
 
-// Every error about a payload or a genesis value wraps one of these, and names the value and its
-// bound.
+// Every error about a payload or a genesis value wraps one of these, and names the value and its bound.
 var (
 	// ErrWidth means that the width is neither Int8 nor Int16.
 	ErrWidth = errors.New("unknown coordinate width")

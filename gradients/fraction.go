@@ -31,8 +31,7 @@ func (f Fraction) Dot(v Vector) *big.Int {
 	for _, num := range f.Num {
 		largest = max(largest, magnitude(num))
 	}
-	// If d*Max*largest fits int64, so does every partial sum of d terms of at most largest*Max
-	// each.
+	// If d*Max*largest fits int64, so does every partial sum of d terms of at most largest*Max each.
 	if hi, lo := bits.Mul64(largest, uint64(v.width.Max())*uint64(v.Len())); hi == 0 && lo < 1<<63 {
 		if v.width == Int8 {
 			return big.NewInt(dotNum(f.Num, v.i8))
@@ -46,9 +45,8 @@ func (f Fraction) Dot(v Vector) *big.Int {
 	return sum
 }
 
-// Opposes reports whether v points against Delta by more than a share, in parts per million, of a
-// squared norm: exactly whether <v, Delta> < -share/10^6 * square. With share 0 that is an angle
-// above pi/2.
+// Opposes reports whether v points against Delta by more than a share, in parts per million, of a squared norm: exactly
+// whether <v, Delta> < -share/10^6 * square. With share 0 that is an angle above pi/2.
 func (f Fraction) Opposes(v Vector, share, square int64) bool {
 	dot := f.Dot(v)
 	dot.Mul(dot, big.NewInt(1_000_000))

@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// Encode returns the numerators, eight bytes each in little endian and two's complement. The
-// payload does not have the length and the denominator, which follow from the epoch's rule and the
-// included set. The encoding is canonical.
+// Encode returns the numerators, eight bytes each in little endian and two's complement. The payload does not have the
+// length and the denominator, which follow from the epoch's rule and the included set. The encoding is canonical.
 func (f Fraction) Encode() []byte {
 	payload := make([]byte, 8*len(f.Num))
 	putNumerators(payload, f.Num)

@@ -4,19 +4,16 @@ package gradients
 
 import "unsafe"
 
-// gramRows is the number of rows that a kernel is given for either side of a block, and the max
-// number that one multiplies: 25 accumulators, five rows, one more and the shift are the 32
-// registers of AVX-512 and of NEON.
+// gramRows is the number of rows that a kernel is given for either side of a block, and the max number that one
+// multiplies: 25 accumulators, five rows, one more and the shift are the 32 registers of AVX-512 and of NEON.
 const gramRows = 5
 
-// gramShape says how a Gram kernel works: it multiplies left rows by right ones, step coordinates
-// at a time.
+// gramShape says how a Gram kernel works: it multiplies left rows by right ones, step coordinates at a time.
 type gramShape struct{ left, right, step int }
 
-// sweepGram adds up the products of a chunk: s.sum grows by G(i, j), of a triangle for i <= j and
-// for some i > j, and s.norm[j] by the sum of column j, where G(i, j) is the sum of (a_k +
-// gramShift) b_k over the coordinates a of row i and b of column j. polarise makes distances of it
-// at the end.
+// sweepGram adds up the products of a chunk: s.sum grows by G(i, j), of a triangle for i <= j and for some i > j, and
+// s.norm[j] by the sum of column j, where G(i, j) is the sum of (a_k + gramShift) b_k over the coordinates a of row i
+// and b of column j. polarise makes distances of it at the end.
 func (s *scratch) sweepGram(lo, hi int, k kernel) {
 	s.inSteps(lo, hi, k.shape().step, func(off, steps int) { s.grams(off, steps, k) })
 }

@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// Grid is the set of values that a gradient may have: Width fixes the range, and Step the distance
-// between neighbouring points in the units of the gradient. All participants use the grid of the
-// genesis. With a step of its own, a sender could choose its scale, and distances would not be
-// integers.
+// Grid is the set of values that a gradient may have: Width fixes the range, and Step the distance between neighbouring
+// points in the units of the gradient. All participants use the grid of the genesis. With a step of its own, a sender
+// could choose its scale, and distances would not be integers.
 type Grid struct {
 	Width Width
 	Step  float64

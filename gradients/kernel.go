@@ -43,14 +43,12 @@ func fastest(w Width) kernel {
 	return twinKernel
 }
 
-// Chunks are the numbers of coordinates of each row that are processed together. All rows of a
-// chunk stay in a core's level 2 cache, up to a few hundred participants, while every row is
-// combined with every other. Chunks also bound the 32-bit lanes of the int8 kernels (see doc.go),
-// and workers share the work by chunks. Measured for AVX2: 4096 is 3 % faster on one core, and more
-// often leaves a second core idle; 8192 is slower.
+// Chunks are the numbers of coordinates of each row that are processed together. All rows of a chunk stay in a core's
+// level 2 cache, up to a few hundred participants, while every row is combined with every other. Chunks also bound the
+// 32-bit lanes of the int8 kernels (see doc.go), and workers share the work by chunks. Measured for AVX2: 4096 is 3 %
+// faster on one core, and more often leaves a second core idle; 8192 is slower.
 //
-// A Gram chunk is longer: sums are read half as often, and five rows of it still fit the level 1
-// cache.
+// A Gram chunk is longer: sums are read half as often, and five rows of it still fit the level 1 cache.
 const (
 	chunk     = 2048
 	gramChunk = 2 * chunk

@@ -19,10 +19,9 @@ func (s *scratch) sweepAVX2(lo, hi int) {
 	s.inSteps(lo, hi, step, func(off, steps int) { s.blocks(w, off, steps) })
 }
 
-// blocks covers the tile with blocks of 3 x 3 rows, triangles of 3 rows on the diagonal, and fans
-// of 3 rows against one for the columns that are left if their number is no multiple of 3. The
-// number of rows is such a multiple, except in a triangle, whose last one or two rows are then
-// left. off is in bytes.
+// blocks covers the tile with blocks of 3 x 3 rows, triangles of 3 rows on the diagonal, and fans of 3 rows against one
+// for the columns that are left if their number is no multiple of 3. The number of rows is such a multiple, except in a
+// triangle, whose last one or two rows are then left. off is in bytes.
 func (s *scratch) blocks(w Width, off, steps int) {
 	n := len(s.right)
 	whole := n - n%3

@@ -15,8 +15,7 @@ func Mean(vs []Vector) Fraction {
 // WeightedMean returns the mean of vs in which vector i counts weights[i] times: Num[j] is the sum
 // of weights[i]*vs[i]_j, Den is the sum of the weights. |Num[j]| <= Max*Den < 2^47.
 //
-// It panics if shapes differ, a weight is negative, or the weights' sum is outside [1,
-// MaxDenominator].
+// It panics if shapes differ, a weight is negative, or the weights' sum is outside [1, MaxDenominator].
 func WeightedMean(vs []Vector, weights []int64) Fraction {
 	w, d := Shape(vs)
 	if len(weights) != len(vs) {

@@ -6,8 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// minWork is the number of pair-coordinates that justifies one more goroutine: 2 to 10 microseconds
-// of a kernel.
+// minWork is the number of pair-coordinates that justifies one more goroutine: 2 to 10 microseconds of a kernel.
 const minWork = 1 << 19
 
 // Pairwise returns the squared distances of all pairs of vs:
@@ -20,9 +19,8 @@ const minWork = 1 << 19
 //		}
 //	}
 //
-// It uses the fastest kernel that the CPU has, on as many cores as GOMAXPROCS allows. All of it is
-// integer addition, so neither choice shows in the result. It allocates the result, and on several
-// cores a few words a goroutine.
+// It uses the fastest kernel that the CPU has, on as many cores as GOMAXPROCS allows. All of it is integer addition, so
+// neither choice shows in the result. It allocates the result, and on several cores a few words a goroutine.
 //
 // Shapes: at most MaxParticipants vectors of one width and length; Pairwise panics otherwise. None
 // gives an empty matrix.
@@ -52,10 +50,9 @@ func pairwise(vs []Vector, k kernel, workers int) *Distances {
 	return d
 }
 
-// share distributes the chunks of tiles among the workers. Each worker sums the chunks of a tile in
-// its own scratch matrix, and adds that to d before it begins another tile. The scheduler decides
-// which worker gets which chunk. That does not affect the result, because the order of integer sums
-// does not matter.
+// share distributes the chunks of tiles among the workers. Each worker sums the chunks of a tile in its own scratch
+// matrix, and adds that to d before it begins another tile. The scheduler decides which worker gets which chunk. That
+// does not affect the result, because the order of integer sums does not matter.
 func (d *Distances) share(vs []Vector, k kernel, workers int) {
 	if workers <= 1 {
 		d.work(vs, k, new(atomic.Int64), new(sync.Mutex))
@@ -73,8 +70,7 @@ func (d *Distances) share(vs []Vector, k kernel, workers int) {
 	wg.Wait()
 }
 
-// work is the loop of one worker. next is the number of chunks that workers have taken, and mu
-// guards d.
+// work is the loop of one worker. next is the number of chunks that workers have taken, and mu guards d.
 func (d *Distances) work(vs []Vector, k kernel, next *atomic.Int64, mu *sync.Mutex) {
 	dim, chunk := vs[0].Len(), k.chunkFor(d.n)
 	chunks := (dim + chunk - 1) / chunk

@@ -8,20 +8,17 @@ import (
 // tailBytes is the max number of bytes that one step of a kernel reads of a row.
 const tailBytes = 64
 
-// scratch is the memory of one worker of Pairwise in addition to its input. A worker processes one
-// tile at a time. Scratches are pooled, so that a validator allocates only its results in every
-// round after the first.
+// scratch is the memory of one worker of Pairwise in addition to its input. A worker processes one tile at a time.
+// Scratches are pooled, so that a validator allocates only its results in every round after the first.
 type scratch struct {
 	rows, cols []Vector // of the tile; cleared before the scratch goes back
 	triangle   bool     // rows are cols, and only pairs i <= j count
 
-	// sum holds a kernel's result for row i and column j, over the chunks swept so far, at
-	// i*len(cols)+j.
+	// sum holds a kernel's result for row i and column j, over the chunks swept so far, at i*len(cols)+j.
 	sum []int64
 
-	// left and right, for the AVX2 and Gram kernels, hold the addresses of each row and column, and
-	// are cleared before the scratch goes back to the pool. tail holds their last bytes, tailBytes
-	// each, padded with zeros.
+	// left and right, for the AVX2 and Gram kernels, hold the addresses of each row and column, and are cleared before the
+	// scratch goes back to the pool. tail holds their last bytes, tailBytes each, padded with zeros.
 	left, right []unsafe.Pointer
 	tail        []byte
 

@@ -4,10 +4,9 @@ package gradients
 
 import "unsafe"
 
-// inSteps runs a kernel over the whole steps of a chunk, then over a padded copy of the rest. A
-// call of the kernel works on steps steps of step coordinates of the tile, from byte off of s.left
-// and s.right on. Zeros everywhere add nothing to any distance or product, and nothing is ever read
-// past the end of a row.
+// inSteps runs a kernel over the whole steps of a chunk, then over a padded copy of the rest. A call of the kernel
+// works on steps steps of step coordinates of the tile, from byte off of s.left and s.right on. Zeros everywhere add
+// nothing to any distance or product, and nothing is ever read past the end of a row.
 func (s *scratch) inSteps(lo, hi, step int, run func(off, steps int)) {
 	s.left, s.right = sized(s.left, len(s.rows)), sized(s.right, len(s.cols))
 	find(s.left, s.rows)

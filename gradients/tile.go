@@ -25,8 +25,7 @@ func tileAt(n, tile int) (top, left int) {
 	return top, top + tile*tileRows
 }
 
-// take adds the sums that kernel k left in s to a tile of d. The products of Gram kernels are freed
-// of the shift.
+// take adds the sums that kernel k left in s to a tile of d. The products of Gram kernels are freed of the shift.
 func (d *Distances) take(s *scratch, tile int, k kernel) {
 	top, left := tileAt(d.n, tile)
 	for i := range s.rows {

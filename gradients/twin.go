@@ -11,16 +11,14 @@ type panel = [panelWords]uint64
 
 // sweepTwin is the portable kernel. Its trick is to multiply two coordinates at once.
 //
-// Coordinates are shifted to u = q + Max, from 0 to 2 Max, which changes no distance, and packed as
-// u0 + u1*2^32. The product of such a word with the rotated word v1 + v0*2^32 of another row is,
-// modulo 2^64,
+// Coordinates are shifted to u = q + Max, from 0 to 2 Max, which changes no distance, and packed as u0 + u1*2^32. The
+// product of such a word with the rotated word v1 + v0*2^32 of another row is, modulo 2^64,
 //
 //	u0*v1 + (u0*v0 + u1*v1)*2^32
 //
-// so its upper half is the dot product of two coordinates, provided that no half overflows. Two
-// such products may be added before the upper half is taken: 2*2*(2*16383)^2 = 4294443024 < 2^32.
-// The squared distance follows from |u|^2 + |v|^2 - 2<u, v>; in integers that is exact, so the
-// cancellation that spoils it in floating point is absent.
+// so its upper half is the dot product of two coordinates, provided that no half overflows. Two such products may be
+// added before the upper half is taken: 2*2*(2*16383)^2 = 4294443024 < 2^32. The squared distance follows from |u|^2 +
+// |v|^2 - 2<u, v>; in integers that is exact, so the cancellation that spoils it in floating point is absent.
 func (s *scratch) sweepTwin(lo, hi int) {
 	cols := 0 // the panel of column 0: of a triangle rows are columns
 	if !s.triangle {
@@ -105,9 +103,8 @@ func dot1(a, b *panel) (s uint64) {
 	return s
 }
 
-// dot4 returns the dot products of two packed rows with two others. Four sums and four rows are as
-// many as the sixteen registers of amd64 hold without spilling, which costs more than the loads
-// that larger blocks would save.
+// dot4 returns the dot products of two packed rows with two others. Four sums and four rows are as many as the sixteen
+// registers of amd64 hold without spilling, which costs more than the loads that larger blocks would save.
 func dot4(a0, a1, b0, b1 *panel) (s00, s01, s10, s11 uint64) {
 	for k := 0; k < panelWords; k += 2 {
 		x, y := bits.RotateLeft64(b0[k], 32), bits.RotateLeft64(b0[k+1], 32)

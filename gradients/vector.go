@@ -16,8 +16,7 @@ type Vector struct {
 	i16   []int16 // the coordinates if width is Int16, else nil
 }
 
-// NewVector returns the zero vector of d coordinates. It panics if w is invalid or d outside [0,
-// MaxDim].
+// NewVector returns the zero vector of d coordinates. It panics if w is invalid or d outside [0, MaxDim].
 func NewVector(w Width, d int) Vector {
 	if !w.Valid() || d < 0 || d > MaxDim {
 		panic(fmt.Sprintf("gradients: no %v vector of %d coordinates (at most %d)", w, d, MaxDim))
@@ -28,8 +27,7 @@ func NewVector(w Width, d int) Vector {
 	return Vector{width: Int16, i16: make([]int16, d)}
 }
 
-// FromInt8 wraps q without copying it. It panics if q is longer than MaxDim or holds -128, which is
-// off the grid.
+// FromInt8 wraps q without copying it. It panics if q is longer than MaxDim or holds -128, which is off the grid.
 func FromInt8(q []int8) Vector {
 	if len(q) > MaxDim {
 		panic(fmt.Sprintf("gradients: %d coordinates, at most %d", len(q), MaxDim))
@@ -38,18 +36,6 @@ func FromInt8(q []int8) Vector {
 		panic(fmt.Sprintf("gradients: coordinate %d is -128, outside [-127, 127]", i))
 	}
 	return Vector{width: Int8, i8: q}
-}
-
-// FromInt16 wraps q without copying it. It panics if q is longer than MaxDim or leaves [-16383,
-// 16383].
-func FromInt16(q []int16) Vector {
-	if len(q) > MaxDim {
-		panic(fmt.Sprintf("gradients: %d coordinates, at most %d", len(q), MaxDim))
-	}
-	if i := offGrid16(q); i >= 0 {
-		panic(fmt.Sprintf("gradients: coordinate %d is %d, outside [-16383, 16383]", i, q[i]))
-	}
-	return Vector{width: Int16, i16: q}
 }
 
 // offGrid16 returns the first position of q whose value is outside [-16383, 16383], or -1.

@@ -23,12 +23,10 @@ const (
 // Valid reports whether w is one of the widths above.
 func (w Width) Valid() bool { return w == Int8 || w == Int16 }
 
-// Max returns the largest magnitude of a coordinate, in grid steps: a coordinate lies in [-Max,
-// Max].
+// Max returns the largest magnitude of a coordinate, in grid steps: a coordinate lies in [-Max, Max].
 //
-// The range is symmetric, so that negating a vector never overflows. Int16 stops at 16383 rather
-// than 32767 so that a difference of two coordinates still fits int16, and the sum of two squared
-// differences int32: what VPMADDWD needs.
+// The range is symmetric, so that negating a vector never overflows. Int16 stops at 16383 rather than 32767 so that a
+// difference of two coordinates still fits int16, and the sum of two squared differences int32: what VPMADDWD needs.
 //
 // Max panics if w is invalid.
 func (w Width) Max() int64 {

@@ -8,10 +8,9 @@ import (
 	"io"
 )
 
-// maxInflation is the max number of bytes that one byte of a deflate stream can stand for: a match
-// of 258 bytes takes at least two bits (RFC 1951, section 3.2.5). With it the length of a
-// compressed file bounds its content, so that a header cannot request memory that the file could
-// never fill.
+// maxInflation is the max number of bytes that one byte of a deflate stream can stand for: a match of 258 bytes takes
+// at least two bits (RFC 1951, section 3.2.5). With it the length of a compressed file bounds its content, so that a
+// header cannot request memory that the file could never fill.
 const maxInflation = 1032
 
 // content reads a file's content, decompressed if the file is compressed.
@@ -50,8 +49,7 @@ func (c *content) fill(dst []byte) error {
 	return nil
 }
 
-// rest returns the remaining bytes, whose number must be exactly total. It allocates nothing for a
-// plain file.
+// rest returns the remaining bytes, whose number must be exactly total. It allocates nothing for a plain file.
 func (c *content) rest(total int64) ([]byte, error) {
 	if err := c.holds(total); err != nil {
 		return nil, err

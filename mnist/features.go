@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// Features is a table of labelled model inputs, made from a [Set]: the rows that a worker trains
-// on.
+// Features is a table of labelled model inputs, made from a [Set]: the rows that a worker trains on.
 type Features struct {
 	X      []float32 // Len()*Inputs values, row after row
 	Labels []uint8   // one per row; shared with the Set
@@ -41,8 +40,7 @@ func (s Set) Features(pool int, mean, scale float64) (Features, error) {
 	if !(scale > 0) || math.IsInf(scale, 1) {
 		return Features{}, fmt.Errorf("%w: scale %v, want a positive finite number", ErrFeatures, scale)
 	}
-	// The sum of a square takes one of few values, so division and rounding are done once for each
-	// value.
+	// The sum of a square takes one of few values, so division and rounding are done once for each value.
 	value := make([]float32, pool*pool*math.MaxUint8+1)
 	for sum := range value {
 		value[sum] = float32((float64(sum)/float64(pool*pool) - mean) / scale)
@@ -79,9 +77,8 @@ func (f Features) Row(i int) []float32 {
 	return f.X[i*f.Inputs : (i+1)*f.Inputs : (i+1)*f.Inputs]
 }
 
-// Batch appends the rows and labels at the indices in index to x and labels, in that order, and
-// returns the extended slices. To reuse memory, pass the slices of the last batch with length 0.
-// Batch panics on an index outside [0, Len).
+// Batch appends the rows and labels at the indices in index to x and labels, in that order, and returns the extended
+// slices. To reuse memory, pass the slices of the last batch with length 0. Batch panics on an index outside [0, Len).
 func (f Features) Batch(x []float32, labels []uint8, index []int) ([]float32, []uint8) {
 	for _, i := range index {
 		if i < 0 || i >= f.Len() {

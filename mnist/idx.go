@@ -12,18 +12,16 @@ const (
 	magicLabels = 0x00000801
 )
 
-// These are the bounds on the sizes in a header. MNIST has 60,000 images of 28x28, 47 million
-// pixels.
+// These are the bounds on the sizes in a header. MNIST has 60,000 images of 28x28, 47 million pixels.
 const (
 	MaxExamples = 1 << 20
 	MaxSide     = 1 << 10 // pixels in one row, and rows in one image
 	MaxPixels   = 1 << 28 // of all images together, in bytes
 )
 
-// DecodeImages reads an IDX image file, plain or gzip: n*rows*cols grey levels, row-major, and the
-// shape of one image. The pixels share memory with b if b is not compressed. It allocates at most
-// the announced size, and that only after checking it against the bounds above and against what b
-// can hold.
+// DecodeImages reads an IDX image file, plain or gzip: n*rows*cols grey levels, row-major, and the shape of one image.
+// The pixels share memory with b if b is not compressed. It allocates at most the announced size, and that only after
+// checking it against the bounds above and against what b can hold.
 //
 // Errors: ErrMagic, ErrSize, ErrTruncated, ErrTrailing, ErrGzip.
 // Source: http://yann.lecun.com/exdb/mnist/, "the IDX file format".

@@ -36,8 +36,7 @@ func (part Part) among(labels []uint8, grouped []uint32) (index []int, err error
 	return index, err
 }
 
-// ByGroup returns the examples of each group in ascending order, the groups in the order of their
-// first examples.
+// ByGroup returns the examples of each group in ascending order, the groups in the order of their first examples.
 func ByGroup(groups []uint32) (members [][]int) {
 	at := map[uint32]int{}
 	for i, g := range groups {
@@ -50,17 +49,15 @@ func ByGroup(groups []uint32) (members [][]int) {
 	return members
 }
 
-// DecodePart returns the result of [Set.Part] on a set that [Decode] reads. Besides the images of
-// the part it holds one image in memory. It panics if the part names an example that the set does
-// not have.
+// DecodePart returns the result of [Set.Part] on a set that [Decode] reads. Besides the images of the part it holds one
+// image in memory. It panics if the part names an example that the set does not have.
 //
 // Errors: those of Decode, and the part's.
 func DecodePart(images, labels []byte, part Part) (Set, error) {
 	return decodePart(images, labels, nil, part)
 }
 
-// decodePart is DecodePart for images with the groups that a function, nil for none, returns for
-// their number.
+// decodePart is DecodePart for images with the groups that a function, nil for none, returns for their number.
 func decodePart(images, labels []byte, groups func(n int) ([]uint32, error), part Part) (Set, error) {
 	marks, err := DecodeLabels(labels)
 	if err != nil {

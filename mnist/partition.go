@@ -5,10 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// PartitionIID deals n examples out at random: parts disjoint shards of n/parts indices each,
-// shuffled by seed. The n mod parts examples that are left over belong to nobody, so that every
-// participant has the same sampling rate and hence the same privacy. It panics unless 1 <= parts <=
-// n.
+// PartitionIID deals n examples out at random: parts disjoint shards of n/parts indices each, shuffled by seed. The n
+// mod parts examples that are left over belong to nobody, so that every participant has the same sampling rate and
+// hence the same privacy. It panics unless 1 <= parts <= n.
 func PartitionIID(n, parts int, seed uint64) [][]int {
 	if parts < 1 || parts > n {
 		panic(fmt.Sprintf("mnist: %d parts of %d examples", parts, n))
@@ -22,15 +21,13 @@ func PartitionIID(n, parts int, seed uint64) [][]int {
 	return shards
 }
 
-// Second words of the generators' seeds: partitions of different kinds are independent under one
-// seed.
+// Second words of the generators' seeds: partitions of different kinds are independent under one seed.
 const (
 	streamIID = iota
 	streamDirichlet
 )
 
-// indexByClass lists the examples of each class in ascending order, after checking that they
-// can be dealt out.
+// indexByClass lists the examples of each class in ascending order, after checking that they can be dealt out.
 func indexByClass(labels []uint8, classes, parts int) ([][]int, error) {
 	if classes < 1 || parts < 1 || parts > len(labels) {
 		return nil, fmt.Errorf("%w: %d parts of %d examples in %d classes", ErrPartition, parts, len(labels), classes)

@@ -10,8 +10,7 @@ type Set struct {
 	Images     []uint8 // Len()*Rows*Cols grey levels, image after image, each row-major; 0 is background
 	Labels     []uint8 // one per image
 	Rows, Cols int     // pixels of one image
-	// Groups numbers the group of each example, for example a patient. It is nil if each example is
-	// by itself.
+	// Groups numbers the group of each example, for example a patient. It is nil if each example is by itself.
 	Groups []uint32
 }
 

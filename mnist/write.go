@@ -5,8 +5,7 @@ import (
 	"path/filepath"
 )
 
-// Write writes the embedded MNIST to the folder data in a folder: the four IDX files, compressed
-// by gzip.
+// Write writes the embedded MNIST to the folder data in a folder: the four IDX files, compressed by gzip.
 func Write(dir string) error {
 	dir = filepath.Join(dir, "data")
 	if err := os.MkdirAll(dir, 0o755); err != nil {

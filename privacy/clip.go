@@ -8,20 +8,18 @@ import (
 const (
 	// MaxRows is the max number of gradients in a sum for which clipMargin is enough.
 	MaxRows = 1 << 20
-	// clipMargin keeps the influence of a row on a sum within the clip norm C in spite of every
-	// float64 rounding. Let u be 2^-53. A partial sum of k rows has a norm of at most kC, and one more
-	// addition is off by at most u of that, so a sum of n rows is off by u n^2/2 C at most. Two sums,
-	// with and without a row, are off by 2^-13 C together at MaxRows. The roundings within a row,
-	// among them its norm of up to 2^21 squares, are below 2^-22 C. The next power of two is the
+	// clipMargin keeps the influence of a row on a sum within the clip norm C in spite of every float64 rounding. Let u be
+	// 2^-53. A partial sum of k rows has a norm of at most kC, and one more addition is off by at most u of that, so a sum
+	// of n rows is off by u n^2/2 C at most. Two sums, with and without a row, are off by 2^-13 C together at MaxRows. The
+	// roundings within a row, among them its norm of up to 2^21 squares, are below 2^-22 C. The next power of two is the
 	// margin.
 	clipMargin = 1.0 / (1 << 12)
 )
 
-// ClipScale returns the factor min(1, (1-2^-12) clip/norm), which brings a gradient of the given
-// Euclidean norm so far inside the ball of radius clip that a float64 sum of at most MaxRows such
-// gradients moves by at most clip with one of them. A clip of 0 or less does not clip. A norm that is
-// not finite gives 0: the caller must then leave the gradient out rather than multiply, as 0 times
-// infinity is not 0.
+// ClipScale returns the factor min(1, (1-2^-12) clip/norm), which brings a gradient of the given Euclidean norm so far
+// inside the ball of radius clip that a float64 sum of at most MaxRows such gradients moves by at most clip with one of
+// them. A clip of 0 or less does not clip. A norm that is not finite gives 0: the caller must then leave the gradient
+// out rather than multiply, as 0 times infinity is not 0.
 func ClipScale(norm, clip float64) float64 {
 	clip *= 1 - clipMargin
 	switch {

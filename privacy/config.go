@@ -31,16 +31,14 @@ type Config struct {
 	// Clip is C, the bound on the norm of one example's gradient in the sum. Gaussian needs it;
 	// elsewhere 0 means that gradients are not clipped.
 	Clip float64
-	// NoiseMultiplier is z, the noise's standard deviation on the sum in units of Clip. Gaussian
-	// only.
+	// NoiseMultiplier is z, the noise's standard deviation on the sum in units of Clip. Gaussian only.
 	NoiseMultiplier float64
 	// Discrete draws the noise from the discrete Gaussian, exactly, on a lattice of z*C/2^26 or
 	// finer to which the sum is rounded first. Nothing then depends on how floats round the noise.
 	// Gaussian only; the guarantee is that of the same NoiseMultiplier, the noise greater by a
 	// factor below 1 + z*sqrt(d)/2^26 + 2^-25, which pays for the rounding. Slower.
 	Discrete bool
-	// ExpectedBatch is B: the sampling rate times the number of a worker's examples, or the fixed
-	// size of its batches.
+	// ExpectedBatch is B: the sampling rate times the number of a worker's examples, or the fixed size of its batches.
 	ExpectedBatch float64
 	// Momentum is beta, in [0, 1]. At 0 the vector submitted is the round's own, and at 1 the sum of all.
 	Momentum float64

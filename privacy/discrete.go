@@ -10,14 +10,12 @@ import (
 // hold all that its sampler computes.
 const maxSigmaSquare = 1 << 56
 
-// DiscreteGaussian is the discrete Gaussian on the integers: y with probability proportional to
-// exp(-y²/(2*sigma²)). Make it with [NewDiscreteGaussian], draw from it with
-// [Source.DiscreteNormal].
+// DiscreteGaussian is the discrete Gaussian on the integers: y with probability proportional to exp(-y²/(2*sigma²)).
+// Make it with [NewDiscreteGaussian], draw from it with [Source.DiscreteNormal].
 //
-// As noise it does on the integers what the Gaussian does on the reals: between outputs whose
-// integer inputs lie a vector D apart, the Rényi divergence of order alpha is at most
-// alpha*‖D‖²/(2*sigma²). Its variance is at most sigma², and for sigma of 3 or more equal to it to
-// float64.
+// As noise it does on the integers what the Gaussian does on the reals: between outputs whose integer inputs lie a
+// vector D apart, the Rényi divergence of order alpha is at most alpha*‖D‖²/(2*sigma²). Its variance is at most
+// sigma², and for sigma of 3 or more equal to it to float64.
 //
 // Source: Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy", 2020.
 type DiscreteGaussian struct {
@@ -43,10 +41,9 @@ func NewDiscreteGaussian(num, den uint64) (DiscreteGaussian, error) {
 	return DiscreteGaussian{num: num, den: den, t: t, unit: unit.shifted(shift), shift: shift}, nil
 }
 
-// DiscreteNormal fills dst with independent draws. No float takes part. Every decision compares a
-// uniform integer with a rational number's numerator, so that the draws are as good as the words of
-// the source; only proposals beyond 2^64/(t*den) are rejected unseen, which the exact algorithm
-// would accept with probability below exp(-8000).
+// DiscreteNormal fills dst with independent draws. No float takes part. Every decision compares a uniform integer with
+// a rational number's numerator, so that the draws are as good as the words of the source; only proposals beyond
+// 2^64/(t*den) are rejected unseen, which the exact algorithm would accept with probability below exp(-8000).
 //
 // Running time: a draw takes 15 to 27 words in expectation, whatever sigma; the chance to need k
 // times as many falls exponentially in k, without a bound. The time depends on the variates, in

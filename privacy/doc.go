@@ -18,23 +18,20 @@
 // of floating-point noise, which can betray the noiseless value (Mironov, "On significance of the
 // least significant bits for differential privacy", 2012), out of an observer's sight.
 //
-// With Discrete set, step 3 instead rounds the sum to a lattice whose step h is a power of two,
-// z*C/2^27 < h <= z*C/2^26, and adds discrete Gaussian noise in whole steps, drawn exactly
-// ([DiscreteGaussian]). Rounding moves each coordinate by h/2 at most, one example's influence
-// grows from C to C + h*sqrt(d) at most, and the noise grows by the same factor and up to a whole
-// step: its multiplier is never below z. At integer orders, the moments from which the accountant
-// computes the divergence of the Poisson-subsampled Gaussian hold unchanged, the sums being over
-// integers and the shifts integer vectors; at orders between they differ by less than float64
-// shows. So the accountant's epsilon for z is that of the discrete mechanism. All that follows, the
-// division by B included, is post-processing.
+// With Discrete set, step 3 instead rounds the sum to a lattice whose step h is a power of two, z*C/2^27 < h <=
+// z*C/2^26, and adds discrete Gaussian noise in whole steps, drawn exactly ([DiscreteGaussian]). Rounding moves each
+// coordinate by h/2 at most, one example's influence grows from C to C + h*sqrt(d) at most, and the noise grows by the
+// same factor and up to a whole step: its multiplier is never below z. At integer orders, the moments from which the
+// accountant computes the divergence of the Poisson-subsampled Gaussian hold unchanged, the sums being over integers
+// and the shifts integer vectors; at orders between they differ by less than float64 shows. So the accountant's epsilon
+// for z is that of the discrete mechanism. All that follows, the division by B included, is post-processing.
 //
-// Where every round takes all records, the mu of the continuous mechanism holds as well. Draw x from
-// N(m, sigma²(1-1e-9)) around an integer m, and then an integer y from the discrete Gaussian around x
-// of the remaining variance s² = 1e-9 sigma². That is post-processing of x, and y has the discrete
-// Gaussian of sigma around m up to a factor of 1 ± 5 exp(-2π²s²) (Peikert, "An efficient and parallel
-// Gaussian sampler for lattices", 2010): sigma being 2^26 steps or more, a factor of 1 ±
-// exp(-10^7) in every coordinate of every round. The accountant rounds mu² up by 1e-8 of it, which is
-// more than the 1e-9 and these factors together.
+// Where every round takes all records, the mu of the continuous mechanism holds as well. Draw x from N(m,
+// sigma²(1-1e-9)) around an integer m, and then an integer y from the discrete Gaussian around x of the remaining
+// variance s² = 1e-9 sigma². That is post-processing of x, and y has the discrete Gaussian of sigma around m up to a
+// factor of 1 ± 5 exp(-2π²s²) (Peikert, "An efficient and parallel Gaussian sampler for lattices", 2010): sigma
+// being 2^26 steps or more, a factor of 1 ± exp(-10^7) in every coordinate of every round. The accountant rounds mu²
+// up by 1e-8 of it, which is more than the 1e-9 and these factors together.
 //
 // Neither kind of noise mends a sum that one example moves by more than C in float64: the margin of
 // [ClipScale] rules that out.
@@ -46,6 +43,5 @@
 // Noise and batches come from a [Source]: [NewSecureSource] in production. They never come from a
 // seed that anybody else knows; [NewTestSource] is for test chains, see [Source.Permit].
 //
-// The kinds "prototype" and "none" exist to reproduce published figures. They give no differential
-// privacy.
+// The kinds "prototype" and "none" exist to reproduce published figures. They give no differential privacy.
 package privacy

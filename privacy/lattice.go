@@ -10,8 +10,7 @@ const latticeBits = 26
 
 // DiscreteSource supplies the noise of a mechanism whose config says Discrete. [Source] is one.
 type DiscreteSource interface {
-	// DiscreteNormal fills dst with independent draws of the distribution, unpredictable to
-	// everybody but the worker.
+	// DiscreteNormal fills dst with independent draws of the distribution, unpredictable to everybody but the worker.
 	DiscreteNormal(dst []int64, g DiscreteGaussian)
 }
 
@@ -29,8 +28,7 @@ type lattice struct {
 	draws []int64 // scratch
 }
 
-// newLattice returns the lattice of a valid gaussian config, and its noise's standard deviation on
-// the sum.
+// newLattice returns the lattice of a valid gaussian config, and its noise's standard deviation on the sum.
 func newLattice(c Config, dim int, src DiscreteSource) (*lattice, float64, error) {
 	_, exponent := math.Frexp(c.NoiseMultiplier * c.Clip) // which is 2^(exponent-1) to 2^exponent
 	step := math.Ldexp(1, exponent-1-latticeBits)
@@ -56,8 +54,7 @@ func (l *lattice) release(dst, sum []float64) {
 	clear(l.draws)
 }
 
-// round returns v in steps. Values beyond int64 are cut off, which moves no two values further
-// apart.
+// round returns v in steps. Values beyond int64 are cut off, which moves no two values further apart.
 func (l *lattice) round(v float64) int64 {
 	const limit = 1 << 62
 	return int64(max(-limit, min(limit, math.RoundToEven(v/l.step))))

@@ -33,9 +33,8 @@ type Report struct {
 	SignalNorm float64 // PRIVATE: Euclidean norm of the batch mean without noise
 }
 
-// New returns a mechanism for vectors of dim coordinates. Every grid fits; [StepFor] gives the
-// default step of a gaussian mechanism. It fails with ErrConfig, or as [gradients.Grid.Validate]
-// does.
+// New returns a mechanism for vectors of dim coordinates. Every grid fits; [StepFor] gives the default step of a
+// gaussian mechanism. It fails with ErrConfig, or as [gradients.Grid.Validate] does.
 func New(c Config, grid gradients.Grid, dim int, src NormalSource) (*Mechanism, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -76,8 +75,7 @@ func New(c Config, grid gradients.Grid, dim int, src NormalSource) (*Mechanism, 
 // mechanism the sum must be clipped: one example adds Clip to it at most. An empty batch, a sum of
 // zeros, is released like any other: silence would reveal its size.
 //
-// Every call spends privacy. Call it once per round and keep the vector: a retry sends the same
-// bytes.
+// Every call spends privacy. Call it once per round and keep the vector: a retry sends the same bytes.
 //
 // It panics if the sum has another dimension or a coordinate that is not finite, as that would
 // spoil every later release.
@@ -144,8 +142,8 @@ func (m *Mechanism) meanStd(signal float64) float64 {
 	return m.std
 }
 
-// submittedStd returns [SubmittedStd] with the little that rounding to the lattice of discrete
-// noise adds.
+// submittedStd returns the standard deviation of the noise in each coordinate of release t, with the little that
+// rounding to the lattice of discrete noise adds.
 func (m *Mechanism) submittedStd(t int) float64 {
-	return m.std * math.Sqrt(VarianceFactor(m.config.Momentum, t))
+	return m.std * math.Sqrt(floor.VarianceFactor(m.config.Momentum, t))
 }

@@ -5,16 +5,14 @@ import "math"
 // Normal fills dst with independent N(0, 1) draws, by Marsaglia's polar method: a point uniform in
 // the unit disc, its squared radius s turned into the radius sqrt(-2 ln s) of a normal pair.
 //
-// The point's coordinates are all multiples of 2^-53 in (-1, 1), 54 random bits each, so that s
-// comes as small as 2^-106 and the tail is right up to its end, at 12.1 standard deviations; the
-// rest has probability 1e-33. The generator of math/rand is not used, as it rounds to 31 bits, and
-// neither is a cosine of a 53-bit angle, whose tail ends at 8.6. That a float64 cannot hold a real
-// number is dealt with by the grid, see the package comment.
+// The point's coordinates are all multiples of 2^-53 in (-1, 1), 54 random bits each, so that s comes as small as
+// 2^-106 and the tail is right up to its end, at 12.1 standard deviations; the rest has probability 1e-33. The
+// generator of math/rand is not used, as it rounds to 31 bits, and neither is a cosine of a 53-bit angle, whose tail
+// ends at 8.6. That a float64 cannot hold a real number is dealt with by the grid, see the package comment.
 //
-// The relative error of each variate, compared with the exact transform of its point, is at most
-// 2^-51*(1 + 1/r²), where r is the radius of the pair: the last two or three bits of a float64.
-// Only a share r²/2 of the pairs lies so close to the origin that it is larger; their absolute
-// error is at most 2^-50/r.
+// The relative error of each variate, compared with the exact transform of its point, is at most 2^-51*(1 + 1/r²),
+// where r is the radius of the pair: the last two or three bits of a float64. Only a share r²/2 of the pairs lies so
+// close to the origin that it is larger; their absolute error is at most 2^-50/r.
 //
 // Source: Marsaglia and Bray, "A convenient method for generating normal variables", 1964.
 func (s *Source) Normal(dst []float64) {

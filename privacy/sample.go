@@ -25,10 +25,9 @@ func PoissonSample(dst []int, n int, q float64, src UniformSource) []int {
 	return dst
 }
 
-// FixedSample draws b of the indices [0, n) without replacement, every subset being equally likely,
-// appends them to dst in ascending order and returns it. It is for the paper's preset: the
-// accountant's amplification is for [PoissonSample] and does not hold for it. It panics unless 0 <=
-// b <= n.
+// FixedSample draws b of the indices [0, n) without replacement, every subset being equally likely, appends them to dst
+// in ascending order and returns it. It is for the paper's preset: the accountant's amplification is for
+// [PoissonSample] and does not hold for it. It panics unless 0 <= b <= n.
 //
 // Source: Knuth, The Art of Computer Programming, volume 2, section 3.4.2, algorithm S.
 func FixedSample(dst []int, n, b int, src UniformSource) []int {

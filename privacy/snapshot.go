@@ -9,9 +9,8 @@ import (
 // ErrSnapshot is wrapped by every error that [Mechanism.Restore] returns.
 var ErrSnapshot = errors.New("privacy: bad snapshot")
 
-// Snapshot is the state that a worker must not lose: without its momentum the noise of its next
-// vector is not what validators expect of release t. It holds noised values only, but with all
-// their bits: keep it local.
+// Snapshot is the state that a worker must not lose: without its momentum the noise of its next vector is not what
+// validators expect of release t. It holds noised values only, but with all their bits: keep it local.
 type Snapshot struct {
 	Momentum      []float64 // the vector submitted last, before rounding
 	Releases      int       // t of that vector; 0 before the first
@@ -47,9 +46,8 @@ func (m *Mechanism) Releases() int { return m.releases }
 // Restore replaces the state by a snapshot of a mechanism with the same config and dimension; later
 // releases are as if it had never stopped. It copies.
 //
-// It fails with ErrSnapshot, changing nothing, if the dimension differs, a number is not finite or
-// negative where it must not be, or the noise variance is not what this config has after this many
-// releases.
+// It fails with ErrSnapshot, changing nothing, if the dimension differs, a number is not finite or negative where it
+// must not be, or the noise variance is not what this config has after this many releases.
 func (m *Mechanism) Restore(s Snapshot) error {
 	if len(s.Momentum) != len(m.momentum) {
 		return fmt.Errorf("%w: dimension %d, want %d", ErrSnapshot, len(s.Momentum), len(m.momentum))

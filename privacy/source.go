@@ -29,8 +29,7 @@ type Source struct {
 	left   int // words until the stream is rekeyed
 }
 
-// rekeyWords is the max number of words that a key serves: half a megabyte, four batches drawn from
-// 15,000 examples.
+// rekeyWords is the max number of words that a key serves: half a megabyte, four batches drawn from 15,000 examples.
 const rekeyWords = 1 << 16
 
 // NewSecureSource returns the source for production: ChaCha8 under a key of the operating system
@@ -42,10 +41,9 @@ const rekeyWords = 1 << 16
 // the preceding words; the fresh key at the end of a call protects them.
 func NewSecureSource() *Source { return &Source{secure: true, stream: rand.NewChaCha8([32]byte{})} }
 
-// NewTestSource returns a DETERMINISTIC source. ANYONE WHO KNOWS THE SEED CAN REMOVE THE NOISE. It
-// is for tests, simulations and test chains on public data, and nothing else: its releases have no
-// privacy whatever the config says. Its words are the same everywhere; its normal variates may
-// differ in the last bits between architectures.
+// NewTestSource returns a DETERMINISTIC source. ANYONE WHO KNOWS THE SEED CAN REMOVE THE NOISE. It is for tests,
+// simulations and test chains on public data, and nothing else: its releases have no privacy whatever the config says.
+// Its words are the same everywhere; its normal variates may differ in the last bits between architectures.
 func NewTestSource(seed uint64) *Source {
 	key := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("spdl privacy TEST source, no privacy"), seed))
 	return &Source{stream: rand.NewChaCha8(key)}

@@ -1,29 +1,13 @@
 package privacy
 
-import (
-	"math"
+import "math"
 
-	"github.com/spdl/spdl/privacy/floor"
-)
-
-// stepsPerStd is the default resolution of the integer grid: steps per standard deviation of the
-// final noise. At 8 the rounding adds 0.1 % to that deviation, and int8 saturates beyond 15.9 of
-// them.
+// stepsPerStd is the default resolution of the integer grid: steps per standard deviation of the final noise. At 8 the
+// rounding adds 0.1 % to that deviation, and int8 saturates beyond 15.9 of them.
 const stepsPerStd = 8
 
-// VarianceFactor returns v_t, as package floor has it for validators.
-func VarianceFactor(beta float64, t int) float64 { return floor.VarianceFactor(beta, t) }
-
-// SubmittedStd returns s_t = (z*C/B)*sqrt(v_t): the standard deviation of the noise in each
-// coordinate of the vector of release t, counted from 1, before rounding to the grid; in units of
-// the batch-mean gradient. It is 0 for kinds whose noise is not known in advance. Same bits on
-// every machine.
-func SubmittedStd(c Config, t int) float64 {
-	return roundStd(c) * math.Sqrt(VarianceFactor(c.Momentum, t))
-}
-
-// FinalStd returns the limit of [SubmittedStd] for large t: (z*C/B)*sqrt((1-beta)/(1+beta)). Sums, of
-// beta 1, have no limit: it is then z*C/B, of the first.
+// FinalStd returns the limit for large t of (z*C/B)*sqrt(v_t), the standard deviation of the noise in a coordinate of
+// release t: (z*C/B)*sqrt((1-beta)/(1+beta)). Sums, of beta 1, have no limit: it is then z*C/B, of the first.
 func FinalStd(c Config) float64 {
 	if c.Momentum == 1 {
 		return roundStd(c)
@@ -35,8 +19,7 @@ func FinalStd(c Config) float64 {
 // advance; the step must then be given.
 func StepFor(c Config) float64 { return FinalStd(c) / stepsPerStd }
 
-// roundStd returns the standard deviation z*C/B of the noise in one round's batch mean, before
-// momentum.
+// roundStd returns the standard deviation z*C/B of the noise in one round's batch mean, before momentum.
 func roundStd(c Config) float64 {
 	if c.Kind != Gaussian {
 		return 0

@@ -18,8 +18,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// errStranger is the error for a node that no active member has registered and the operator has not
-// listed.
+// errStranger is the error for a node that no active member has registered and the operator has not listed.
 var errStranger = fmt.Errorf("%w: no member's node", app.ErrNotParticipant)
 
 const (
@@ -37,10 +36,9 @@ type Policy struct {
 	Relays  string // p2p.relays: id@host:port, separated by commas
 }
 
-// Control decides which nodes may connect: the nodes of active members, the persistent peers in
-// config.toml, and the relays and p2p.allowed_peers in app.toml. Any node may connect if
-// p2p.members_only is false, and also until every active member that runs a validator has
-// registered a node.
+// Control decides which nodes may connect: the nodes of active members, the persistent peers in config.toml, and the
+// relays and p2p.allowed_peers in app.toml. Any node may connect if p2p.members_only is false, and also until every
+// active member that runs a validator has registered a node.
 type Control struct {
 	file            string            // the path of app.toml
 	relays          string            // the relays as id@host:port, separated by commas
@@ -152,9 +150,8 @@ func (ad *Control) Admit(id string) error {
 	return nil
 }
 
-// AdmitAddress returns errTooManyHandshakes if a connection from the given address must not begin
-// its handshake, because too many unknown addresses connect. It returns nil if strangers may
-// connect.
+// AdmitAddress returns errTooManyHandshakes if a connection from the given address must not begin its handshake,
+// because too many unknown addresses connect. It returns nil if strangers may connect.
 func (ad *Control) AdmitAddress(address string) error {
 	if !ad.isClosed() {
 		return nil
@@ -166,8 +163,7 @@ func (ad *Control) AdmitAddress(address string) error {
 	return err
 }
 
-// AddAddress records that a name of a persistent peer resolves to ip, from which handshakes are not
-// limited.
+// AddAddress records that a name of a persistent peer resolves to ip, from which handshakes are not limited.
 func (ad *Control) AddAddress(ip string) { ad.limiter.add(ip) }
 
 // reread reads p2p.allowed_peers and p2p.members_only again if app.toml has changed. So an operator

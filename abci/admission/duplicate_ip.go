@@ -8,9 +8,8 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 )
 
-// WarnDuplicateIP warns about a host that several persistent peers share while
-// p2p.allow_duplicate_ip is false. With that setting CometBFT keeps only one connection to an
-// address, so this node never connects to all of these peers.
+// WarnDuplicateIP warns about a host that several persistent peers share while p2p.allow_duplicate_ip is false. With
+// that setting CometBFT keeps only one connection to an address, so this node never connects to all of these peers.
 func WarnDuplicateIP(logger log.Logger, c *config.P2PConfig) {
 	if c.AllowDuplicateIP {
 		return

@@ -16,25 +16,22 @@ import (
 var errTooManyHandshakes = errors.New("too many connections from addresses at which no member's node was")
 
 const (
-	// handshakeRate is the max number of handshakes per second with unknown addresses, on average,
-	// and handshakeBurst the max number at once. CometBFT waits six seconds for a silent
-	// connection, so such connections occupy at most 6*10+50 = 110 inbound places. A node has at
-	// least minInbound inbound places. The limit is needed because a handshake costs half a
-	// millisecond of a core, and CometBFT allocates a peer's buffers before it asks the application
-	// whether to admit the peer.
+	// handshakeRate is the max number of handshakes per second with unknown addresses, on average, and handshakeBurst the
+	// max number at once. CometBFT waits six seconds for a silent connection, so such connections occupy at most 6*10+50 =
+	// 110 inbound places. A node has at least minInbound inbound places. The limit is needed because a handshake costs
+	// half a millisecond of a core, and CometBFT allocates a peer's buffers before it asks the application whether to
+	// admit the peer.
 	handshakeRate, handshakeBurst = 10, 50
 	// addressPause is the min time between two handshakes from one unknown IPv4 address or IPv6 /64
 	// network, so that a few addresses cannot use up all handshakes.
 	addressPause = 10 * time.Second
-	// addressMemory is the time for which an address stays known, and maxAddresses the max number
-	// of known addresses.
+	// addressMemory is the time for which an address stays known, and maxAddresses the max number of known addresses.
 	addressMemory, maxAddresses = 24 * time.Hour, 1 << 12
 )
 
-// handshakeLimiter limits handshakes from unknown addresses, so that members can always begin a
-// handshake. An address is known if a trusted node has connected from it, or the host name of a
-// persistent peer resolves to it. A known address proves nothing about the node behind it:
-// admission still checks the node's id.
+// handshakeLimiter limits handshakes from unknown addresses, so that members can always begin a handshake. An address
+// is known if a trusted node has connected from it, or the host name of a persistent peer resolves to it. A known
+// address proves nothing about the node behind it: admission still checks the node's id.
 type handshakeLimiter struct {
 	now func() time.Time
 

@@ -21,9 +21,8 @@ import (
 // six seconds before the peer has identified itself, so silent connections occupy places.
 const minInbound = 256
 
-// noListener is the listen address of a node with an empty p2p.laddr. CometBFT does not start
-// without a listener, so the node listens on a loopback address, on a port that it does not
-// announce.
+// noListener is the listen address of a node with an empty p2p.laddr. CometBFT does not start without a listener, so
+// the node listens on a loopback address, on a port that it does not announce.
 const noListener = "tcp://127.0.0.1:0"
 
 // Configure returns a configuration with which CometBFT asks the application before it admits a
@@ -59,9 +58,8 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	return &fitted
 }
 
-// Peers returns the nodes that this node dials, as id@host:port: the persistent peers in config.toml
-// or, if there are none, the active members at their registered addresses. The relays are always
-// among them, this node never.
+// Peers returns the nodes that this node dials, as id@host:port: the persistent peers in config.toml or, if there are
+// none, the active members at their registered addresses. The relays are always among them, this node never.
 func (ad *Control) Peers() []string {
 	named := ad.persistentPeers
 	if strings.TrimSpace(named) == "" {
@@ -142,8 +140,7 @@ func Addresses(all []app.Participant, own p2p.ID) (peers []string) {
 	return peers
 }
 
-// CheckPeerIDs returns an error if CometBFT cannot parse an entry of list, a comma-separated list
-// of node ids.
+// CheckPeerIDs returns an error if CometBFT cannot parse an entry of list, a comma-separated list of node ids.
 func CheckPeerIDs(list string) error {
 	for id := range peerIDs(list) {
 		if checkPeerID(string(id)) != nil {

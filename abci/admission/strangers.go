@@ -36,8 +36,7 @@ func newStrangerLog() strangerLog {
 	return strangerLog{logged: said}
 }
 
-// shouldLog reports whether to log the rejection of a node now. If so, it records that the node was
-// logged.
+// shouldLog reports whether to log the rejection of a node now. If so, it records that the node was logged.
 func (s *strangerLog) shouldLog(id p2p.ID, now time.Time) bool {
 	if last, known := s.logged.Get(id); known && now.Sub(last) < strangerPause || now.Sub(s.line) < lineInterval {
 		return false
@@ -47,8 +46,7 @@ func (s *strangerLog) shouldLog(id p2p.ID, now time.Time) bool {
 	return true
 }
 
-// Filter returns a filter for the peers of CometBFT's switch. It rejects the nodes that Admit
-// rejects, and logs them.
+// Filter returns a filter for the peers of CometBFT's switch. It rejects the nodes that Admit rejects, and logs them.
 func (ad *Control) Filter(logger log.Logger) p2p.PeerFilterFunc {
 	return func(_ p2p.IPeerSet, peer p2p.Peer) error {
 		err := ad.Admit(string(peer.ID()))

@@ -20,8 +20,7 @@ func (c *Client) EpsilonAt(ctx context.Context, height uint64) (*float64, error)
 	return EpsilonIn(events), err
 }
 
-// events returns the events of the block at the given height, nil if the node does not have the
-// block's results.
+// events returns the events of the block at the given height, nil if the node does not have the block's results.
 func (c *Client) events(ctx context.Context, height int64) ([]abcitypes.Event, error) {
 	r, err := c.rpc.BlockResults(ctx, &height)
 	var answer *rpctypes.RPCError

@@ -44,8 +44,7 @@ func (c *Client) Draft(ctx context.Context, participant uint32) (*tx.Aggregate, 
 	return answer.Draft, err
 }
 
-// Pending returns a participant's gradient for the open round from the node's pool. It does not
-// verify the gradient.
+// Pending returns a participant's gradient for the open round from the node's pool. It does not verify the gradient.
 func (c *Client) Pending(ctx context.Context, participant uint32) (*tx.Tx, error) {
 	raw, err := ask[[]byte](ctx, c, "/pending/"+number(uint64(participant)))
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ErrPiece means that a piece of a long answer is malformed, or belongs to another answer than the
-// first piece.
+// ErrPiece means that a piece of a long answer is malformed, or belongs to another answer than the first piece.
 var ErrPiece = errors.New("pieces of the answer do not fit")
 
 // maxFaults and faultPause are the limits of fetchLong. It repeats a failed request after
@@ -107,8 +106,7 @@ func (c *Client) fetchPiece(ctx context.Context, path string, height *int64, hea
 	case len(r.Value) == 0 || len(r.Value) > most:
 		return fmt.Errorf("%w: answer to %s has %d bytes, want 1 to %d", ErrPiece, asked, len(r.Value), most)
 	}
-	// The next pieces are requested at the height of the first piece, so that all pieces belong to one
-	// state.
+	// The next pieces are requested at the height of the first piece, so that all pieces belong to one state.
 	if *head = says; path == "/model" || path == "/kept" {
 		*height = r.Height
 	}

@@ -54,10 +54,9 @@ func (c *Client) State(ctx context.Context) (query.StateAfter, error) {
 	return ask[query.StateAfter](ctx, c, "/kept")
 }
 
-// HeaderOf returns a light block whose header has the given application hash, the hash of the state
-// after the given height. The header of height+1 has this hash, and HeaderOf waits for that header.
-// If the block at height changed nothing, the header of height has the hash too. HeaderOf does not
-// verify the light block.
+// HeaderOf returns a light block whose header has the given application hash, the hash of the state after the given
+// height. The header of height+1 has this hash, and HeaderOf waits for that header. If the block at height changed
+// nothing, the header of height has the hash too. HeaderOf does not verify the light block.
 func (c *Client) HeaderOf(ctx context.Context, chainID string, height int64, hash [32]byte) (*types.LightBlock, error) {
 	p := c.Provider(chainID)
 	var found [2][]byte

@@ -14,8 +14,7 @@ func (c *Client) Provider(chainID string) provider.Provider {
 	return safeProvider{lighthttp.NewWithClient(chainID, c.rpc)}
 }
 
-// safeProvider turns a panic into ErrBadLightBlock. CometBFT v0.40.0 panics on an answer without a
-// header.
+// safeProvider turns a panic into ErrBadLightBlock. CometBFT v0.40.0 panics on an answer without a header.
 type safeProvider struct{ provider.Provider }
 
 func (p safeProvider) LightBlock(ctx context.Context, height int64) (b *types.LightBlock, err error) {

@@ -13,15 +13,13 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// ErrNotKept means that a node does not have the state or the blocks from which a model can be
-// computed.
+// ErrNotKept means that a node does not have the state or the blocks from which a model can be computed.
 var ErrNotKept = errors.New("node does not keep what the model is computed from")
 
-// Recompute computes the model after a closed round. It starts from the node's last checkpoint
-// before the round, or from genesis, and executes the later blocks. It fails if the result does not
-// have the hash in the record r. So the caller needs to trust r and not the node. Before the
-// execution Recompute calls progress with the height of the first state and the number of blocks to
-// execute. If progress is nil, it is not called.
+// Recompute computes the model after a closed round. It starts from the node's last checkpoint before the round, or
+// from genesis, and executes the later blocks. It fails if the result does not have the hash in the record r. So the
+// caller needs to trust r and not the node. Before the execution Recompute calls progress with the height of the first
+// state and the number of blocks to execute. If progress is nil, it is not called.
 func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from, blocks uint64)) ([]float64, error) {
 	s, block, err := c.stateBefore(ctx, r, progress)
 	if err != nil {
@@ -30,16 +28,14 @@ func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from
 	return modelAfter(s, block, r)
 }
 
-// Neighbours computes for each gradient of a closed round the gradients with which the rule
-// compared or mixed it. It executes the same blocks as Recompute, and fails if they do not lead to
-// the record's model.
+// Neighbours computes for each gradient of a closed round the gradients with which the rule compared or mixed it. It
+// executes the same blocks as Recompute, and fails if they do not lead to the record's model.
 func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours, error) {
 	s, block, err := c.stateBefore(ctx, r, nil)
 	if err != nil {
 		return nil, err
 	}
-	// The call of modelAfter verifies the block. It must come first, because s.Neighbours does not
-	// recover from a panic.
+	// The call of modelAfter verifies the block. It must come first, because s.Neighbours does not recover from a panic.
 	if _, err := modelAfter(s, block, r); err != nil {
 		return nil, err
 	}
@@ -79,9 +75,8 @@ func execute(s *app.State, b app.Block) (*app.Outcome, error) {
 	return out, err
 }
 
-// modelAfter executes block b on the state s before it, and returns the model after the round that
-// b closes. It leaves out the operations in b, because an operation may start an epoch with another
-// model.
+// modelAfter executes block b on the state s before it, and returns the model after the round that b closes. It leaves
+// out the operations in b, because an operation may start an epoch with another model.
 func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 	alone := *s
 	alone.Proposals = nil
@@ -164,8 +159,7 @@ func (c *Client) Block(ctx context.Context, at uint64) (*types.Block, error) {
 	return b.Block, nil
 }
 
-// Execution converts a block, which may come from an untrusted source, to the form that a state
-// executes.
+// Execution converts a block, which may come from an untrusted source, to the form that a state executes.
 func Execution(b *types.Block) (block app.Block, err error) {
 	if made := b.Version.App; made != app.Version && made != 0 { // 0 if the block has no version
 		return block, fmt.Errorf("%w: block %d is of state machine %d, this program executes %d: a release of that "+

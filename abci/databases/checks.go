@@ -24,11 +24,10 @@ import (
 // ErrOtherGenesis means that the databases were created with another genesis.json.
 var ErrOtherGenesis = errors.New("genesis.json is not the genesis of this home's data")
 
-// CheckGenesis returns ErrOtherGenesis if genesis.json was replaced after the chain of the home has
-// begun (home.StoredProgress). CometBFT would continue with the genesis of the first start, but
-// this program's worker would use the new file. If the chain has not begun, CheckGenesis deletes
-// what CometBFT has stored of the former genesis. The validator's last signature stays, because the
-// validator may already have voted for a first block.
+// CheckGenesis returns ErrOtherGenesis if genesis.json was replaced after the chain of the home has begun
+// (home.StoredProgress). CometBFT would continue with the genesis of the first start, but this program's worker would
+// use the new file. If the chain has not begun, CheckGenesis deletes what CometBFT has stored of the former genesis.
+// The validator's last signature stays, because the validator may already have voted for a first block.
 func (d *Set) CheckGenesis(c *config.Config, logger log.Logger) error {
 	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
@@ -93,9 +92,8 @@ func identify(doc *types.GenesisDoc) (genesisID, error) {
 	return genesisID{doc.ChainID, sha256.Sum256(data)}, err
 }
 
-// genesisIDs returns two ids. The id first is that of the genesis that CometBFT has stored in its
-// state database, and the id file is that of genesis.json. If CometBFT has stored no genesis, both
-// ids are zero.
+// genesisIDs returns two ids. The id first is that of the genesis that CometBFT has stored in its state database, and
+// the id file is that of genesis.json. If CometBFT has stored no genesis, both ids are zero.
 func genesisIDs(state dbm.DB, c *config.Config) (first, file genesisID, err error) {
 	raw, err := state.Get([]byte(genesisKey))
 	if err != nil || len(raw) == 0 {
@@ -158,10 +156,9 @@ func disagree(c *config.Config, what any) error {
 		"what the validator and the worker have signed, and sync again", ErrDisagree, what, c.DBDir())
 }
 
-// Build returns the node that build makes. If build panics, the databases are at fault and not the
-// program. Build then returns store.ErrDamage if a read of a database caused the panic, and
-// ErrDisagree for any other panic. Build also returns ErrDisagree for CometBFT's errors about
-// databases at different heights.
+// Build returns the node that build makes. If build panics, the databases are at fault and not the program. Build then
+// returns store.ErrDamage if a read of a database caused the panic, and ErrDisagree for any other panic. Build also
+// returns ErrDisagree for CometBFT's errors about databases at different heights.
 func Build(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode.Node, err error) {
 	defer func() {
 		r := recover()

@@ -1,7 +1,6 @@
 package databases
 
-// genesisKey is the key of the state database under which CometBFT v0.40.0 keeps the genesis of the
-// first start.
+// genesisKey is the key of the state database under which CometBFT v0.40.0 keeps the genesis of the first start.
 const genesisKey = "genesisDoc"
 
 // disagreements holds parts of the texts of CometBFT's errors about databases at different heights.

@@ -14,19 +14,17 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// pendingPrefix is the first byte of the keys under which CometBFT's evidence pool stores pending
-// evidence.
+// pendingPrefix is the first byte of the keys under which CometBFT's evidence pool stores pending evidence.
 const pendingPrefix = 0x01
 
 // ErrNeedless is the error for a piece of evidence whose validators the chain or another pending
 // piece already convicts.
 var ErrNeedless = errors.New("evidence that convicts nobody more")
 
-// evidenceDB is the database of CometBFT's evidence pool. It rejects needless pieces of evidence
-// from consensus, peers and RPC, so that the pool has at most one pending piece for each validator.
-// CometBFT itself sets no bound: it puts all pending pieces into blocks, sends all of them to every
-// peer every 10 s, and hashes all of them for each block with evidence. A block with a needless
-// piece is still valid.
+// evidenceDB is the database of CometBFT's evidence pool. It rejects needless pieces of evidence from consensus, peers
+// and RPC, so that the pool has at most one pending piece for each validator. CometBFT itself sets no bound: it puts
+// all pending pieces into blocks, sends all of them to every peer every 10 s, and hashes all of them for each block
+// with evidence. A block with a needless piece is still valid.
 type evidenceDB struct {
 	dbm.DB
 	state func() *app.State // returns nil before the chain's first block
@@ -51,11 +49,10 @@ func (c *evidenceDB) Set(key, value []byte) error {
 	return c.DB.Set(key, value)
 }
 
-// checkNeeded returns ErrNeedless if each validator in proven is in a pending piece of evidence, or
-// is one that the state would not convict (app.State.Convicts). It reads the pending pieces first
-// and the state second. CometBFT removes a committed piece from the pending pieces only after the
-// application has committed the piece's block. So each piece is found in at least one of the two
-// places.
+// checkNeeded returns ErrNeedless if each validator in proven is in a pending piece of evidence, or is one that the
+// state would not convict (app.State.Convicts). It reads the pending pieces first and the state second. CometBFT
+// removes a committed piece from the pending pieces only after the application has committed the piece's block. So each
+// piece is found in at least one of the two places.
 func (c *evidenceDB) checkNeeded(proven []app.Misbehavior) error {
 	proven, err := c.withoutPending(proven)
 	if err != nil {

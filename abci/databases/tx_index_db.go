@@ -13,11 +13,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// txIndexDB is the database of CometBFT's transaction index. Without txIndexDB, CometBFT would
-// store a second copy of each whole transaction in the index, under the transaction's hash. The
-// first copy is in the block store. LevelDB would then write each byte three more times, and merge
-// tables with random keys. txIndexDB leaves out the bytes of a transaction that is larger than a
-// block part, and reads them from the block store.
+// txIndexDB is the database of CometBFT's transaction index. Without txIndexDB, CometBFT would store a second copy of
+// each whole transaction in the index, under the transaction's hash. The first copy is in the block store. LevelDB
+// would then write each byte three more times, and merge tables with random keys. txIndexDB leaves out the bytes of a
+// transaction that is larger than a block part, and reads them from the block store.
 type txIndexDB struct {
 	dbm.DB
 	blocks func() dbm.DB // the database of the block store
@@ -58,9 +57,8 @@ func withoutTx(result []byte) (short []byte, err error) {
 	return short, nil
 }
 
-// Get reads a key, and adds the bytes of a transaction that Set left out. If the transaction's
-// block was dropped, the result lacks these bytes. Get returns no error in that case, because
-// CometBFT's index would panic on an error.
+// Get reads a key, and adds the bytes of a transaction that Set left out. If the transaction's block was dropped, the
+// result lacks these bytes. Get returns no error in that case, because CometBFT's index would panic on an error.
 func (r *txIndexDB) Get(key []byte) ([]byte, error) {
 	value, err := r.DB.Get(key)
 	if err != nil || len(key) != tmhash.Size {
@@ -86,10 +84,9 @@ type partsReader struct {
 	part      []byte
 }
 
-// transaction returns the transaction with the given index in the block, or an error if a part is
-// missing. In protobuf a block is a message of a header and data, and the data are a message of
-// transactions. All these fields have a length, so transaction skips the header and earlier
-// transactions unread.
+// transaction returns the transaction with the given index in the block, or an error if a part is missing. In protobuf
+// a block is a message of a header and data, and the data are a message of transactions. All these fields have a
+// length, so transaction skips the header and earlier transactions unread.
 func (p *partsReader) transaction(index uint32) ([]byte, error) {
 	const header, data, tx = 1<<3 | 2, 2<<3 | 2, 1<<3 | 2
 	n, err := p.readField(header)
@@ -111,8 +108,7 @@ func (p *partsReader) transaction(index uint32) ([]byte, error) {
 	return raw, err
 }
 
-// readField reads a tag and the length after it, and returns the length. It fails if the tag is not
-// the given tag.
+// readField reads a tag and the length after it, and returns the length. It fails if the tag is not the given tag.
 func (p *partsReader) readField(tag byte) (int64, error) {
 	got, err := p.ReadByte()
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package genesis reads CometBFT's genesis documents and checks that a chain of this application
-// can start from them.
+// Package genesis reads CometBFT's genesis documents and checks that a chain of this application can start from them.
 package genesis
 
 import (
@@ -52,10 +51,9 @@ func ReadFile(path string) (*types.GenesisDoc, error) {
 	return doc, nil
 }
 
-// Complete checks a document, and sets missing values, by CometBFT's ValidateAndComplete. It first
-// rejects documents on which CometBFT would panic, in that call or at the start of a node: a
-// validator without an ed25519 key, a duplicate key, a voting power below 1, or a total power above
-// CometBFT's max.
+// Complete checks a document, and sets missing values, by CometBFT's ValidateAndComplete. It first rejects documents on
+// which CometBFT would panic, in that call or at the start of a node: a validator without an ed25519 key, a duplicate
+// key, a voting power below 1, or a total power above CometBFT's max.
 func Complete(doc *types.GenesisDoc) error {
 	validators := make([]*types.Validator, len(doc.Validators))
 	for i, v := range doc.Validators {

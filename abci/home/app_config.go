@@ -265,8 +265,7 @@ func (w WorkerConfig) validate() error {
 	return cmp.Or(w.validateTrainer(), w.validateTrust())
 }
 
-// validateTrainer checks the settings of the trainer, its sandbox, the consent and the
-// participant's signer.
+// validateTrainer checks the settings of the trainer, its sandbox, the consent and the participant's signer.
 func (w WorkerConfig) validateTrainer() error {
 	if w.Sandbox != sandbox.ModeOn && w.Sandbox != sandbox.ModeOff {
 		return fmt.Errorf("worker.sandbox is %q, want %q or %q", w.Sandbox, sandbox.ModeOn, sandbox.ModeOff)
@@ -315,8 +314,7 @@ func isListenable(address string) bool {
 	return err == nil
 }
 
-// InHome returns path, a path in app.toml, as an absolute path. If path is relative, it begins in
-// the home.
+// InHome returns path, a path in app.toml, as an absolute path. If path is relative, it begins in the home.
 func InHome(c *config.Config, path string) string {
 	if filepath.IsAbs(path) {
 		return path

@@ -8,9 +8,8 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 )
 
-// AwaitGenesis waits until the genesis time of a home or until ctx ends, and logs that it waits. It
-// must be called before the node's start. CometBFT waits too, but logs that only at level info, and
-// no signal ends CometBFT's wait.
+// AwaitGenesis waits until the genesis time of a home or until ctx ends, and logs that it waits. It must be called
+// before the node's start. CometBFT waits too, but logs that only at level info, and no signal ends CometBFT's wait.
 func AwaitGenesis(ctx context.Context, c *config.Config, logger log.Logger) error {
 	doc, err := ReadGenesis(c)
 	if err != nil {

@@ -20,10 +20,9 @@ import (
 // maxBackup is the max total size of a backup's files, in bytes.
 const maxBackup = 64 << 20
 
-// Backup writes the keys and the configuration of a home to a tar file that is encrypted by age
-// with a passphrase (scrypt). It returns the names of the files, relative to the home. It leaves
-// out the data folder: an old journal or priv_validator_state.json does not have the node's latest
-// signatures, so a restored node could sign twice.
+// Backup writes the keys and the configuration of a home to a tar file that is encrypted by age with a passphrase
+// (scrypt). It returns the names of the files, relative to the home. It leaves out the data folder: an old journal or
+// priv_validator_state.json does not have the node's latest signatures, so a restored node could sign twice.
 func Backup(w io.Writer, c *config.Config, a AppConfig, passphrase string) ([]string, error) {
 	names, err := backupFiles(c, a)
 	if err != nil {

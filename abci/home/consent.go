@@ -37,8 +37,7 @@ func ConsentLog(c *config.Config) *consent.Log { return consent.Open(consentFile
 
 func consentFile(c *config.Config) string { return filepath.Join(c.RootDir, "config", "consent.jsonl") }
 
-// DecisionOn returns a participant's decision on an epoch, and the record of that decision, as
-// consent.DecisionOf does.
+// DecisionOn returns a participant's decision on an epoch, and the record of that decision, as consent.DecisionOf does.
 func DecisionOn(log *consent.Log, chainID string, epoch uint64, p params.Params,
 	who app.Participant) (consent.Decision, consent.Record, error) {
 	about, err := consent.SubjectOf(chainID, epoch, p)

@@ -20,8 +20,7 @@ type DataOf func(path string, m params.Model) (mnist.Data, error)
 // PartOf reads a part of the training data at a path for a chain's model, as LoadPart does.
 type PartOf func(path string, m params.Model, part mnist.Part) (mnist.Set, error)
 
-// LoadPart reads a part of the training data that LoadData would return. It does not decode images
-// of other parts.
+// LoadPart reads a part of the training data that LoadData would return. It does not decode images of other parts.
 func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
 	switch {
 	case m.Table == nil && isEmbedded(path):
@@ -48,8 +47,7 @@ func LoadTest(path string, m params.Model) (mnist.Set, error) {
 	return d.Test, err
 }
 
-// CheckGroups returns inputs.ErrInputs if the unit of privacy is a group and the training data have
-// no groups.
+// CheckGroups returns inputs.ErrInputs if the unit of privacy is a group and the training data have no groups.
 func CheckGroups(path string, train mnist.Set, p params.Params) error {
 	if p.Privacy.Unit != params.UnitGroup || train.Groups != nil {
 		return nil

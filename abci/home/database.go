@@ -34,10 +34,9 @@ var levelDB = opt.Options{
 	Compression:            opt.NoCompression,
 }
 
-// levelDBOf returns the options of a LevelDB for a chain. The argument round is the max number of
-// bytes of a round. LevelDB splits a batch that is larger than the write buffer into several
-// tables, one for each full buffer. For rounds of megabytes the buffer is therefore larger, up to
-// LevelDB's default of 4 MiB, so that fewer tables are merged.
+// levelDBOf returns the options of a LevelDB for a chain. The argument round is the max number of bytes of a round.
+// LevelDB splits a batch that is larger than the write buffer into several tables, one for each full buffer. For rounds
+// of megabytes the buffer is therefore larger, up to LevelDB's default of 4 MiB, so that fewer tables are merged.
 func levelDBOf(round int64) *opt.Options {
 	o := levelDB
 	if round > int64(o.WriteBuffer) {
@@ -46,8 +45,7 @@ func levelDBOf(round int64) *opt.Options {
 	return &o
 }
 
-// roundBytes returns the max bytes of a round on the chain of a home's genesis, 0 if the genesis
-// cannot be read.
+// roundBytes returns the max bytes of a round on the chain of a home's genesis, 0 if the genesis cannot be read.
 func roundBytes(c *config.Config) int64 {
 	g, err := GenesisOf(c)
 	if err != nil {
@@ -95,9 +93,8 @@ func State(c *config.Config) (*app.State, error) {
 	return s, errors.Join(store.DamageOf("application", err), own.Close())
 }
 
-// isLocked reports whether a database did not open because another process holds the database's
-// lock. The backends have no common type for that error, so isLocked compares the operating
-// system's error text.
+// isLocked reports whether a database did not open because another process holds the database's lock. The backends have
+// no common type for that error, so isLocked compares the operating system's error text.
 func isLocked(err error) bool {
 	return strings.Contains(strings.ToLower(err.Error()), syscall.EAGAIN.Error())
 }

@@ -62,8 +62,7 @@ func (s *Keystore) newIdentity(passphrase string) error {
 	return s.writeIdentity(identity, passphrase)
 }
 
-// ChangePassphrase encrypts the home's age key with another passphrase. The key files do not
-// change.
+// ChangePassphrase encrypts the home's age key with another passphrase. The key files do not change.
 func (s *Keystore) ChangePassphrase(passphrase string) error {
 	if err := CheckPassphrase(passphrase); err != nil {
 		return err
@@ -75,10 +74,9 @@ func (s *Keystore) ChangePassphrase(passphrase string) error {
 	return s.writeIdentity(identity, passphrase)
 }
 
-// Encrypt encrypts the plain files among the key files of a home, and returns their names. If the
-// home has no config/identity.age, Encrypt asks for a new passphrase. Each plain file is replaced
-// in one step. So after a crash the home can start, although some keys may still be plain, and
-// another call of Encrypt encrypts the rest.
+// Encrypt encrypts the plain files among the key files of a home, and returns their names. If the home has no
+// config/identity.age, Encrypt asks for a new passphrase. Each plain file is replaced in one step. So after a crash the
+// home can start, although some keys may still be plain, and another call of Encrypt encrypts the rest.
 func (s *Keystore) Encrypt(files []string, ask Passphrase) (done []string, err error) {
 	encrypts, err := s.hasIdentity()
 	if err != nil {
@@ -133,8 +131,7 @@ func (s *Keystore) refuseForeign(files []string) error {
 	return nil
 }
 
-// temporaryPattern matches the temporary files of replaceFile, which remain if the process is
-// killed.
+// temporaryPattern matches the temporary files of replaceFile, which remain if the process is killed.
 const temporaryPattern = "write-file-atomic-*"
 
 // removeLeftovers removes the temporary files that killed processes left in the folders of key
@@ -211,9 +208,8 @@ func KeyFiles(c *config.Config, a AppConfig) ([]string, error) {
 	return slices.Compact(keys), nil
 }
 
-// PlainKeys returns the plain key files of a home with config/identity.age. Such files exist if an
-// encryption was interrupted, or if a file was added later. For a home without config/identity.age
-// it returns none.
+// PlainKeys returns the plain key files of a home with config/identity.age. Such files exist if an encryption was
+// interrupted, or if a file was added later. For a home without config/identity.age it returns none.
 func PlainKeys(c *config.Config, a AppConfig) (plain []string, err error) {
 	if encrypts, err := NewKeystore(c.RootDir, nil).hasIdentity(); err != nil || !encrypts {
 		return nil, err

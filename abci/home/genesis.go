@@ -87,9 +87,8 @@ func TooLarge(started, p params.Params, n int) string {
 		need, of[mempool.MempoolChannel]-limit.SmallMessage)
 }
 
-// CheckGenesis validates a whole genesis document: CometBFT's part, the application's part, and
-// that the two parts fit each other. It returns a warning for each value that is valid but weakens
-// a guarantee.
+// CheckGenesis validates a whole genesis document: CometBFT's part, the application's part, and that the two parts fit
+// each other. It returns a warning for each value that is valid but weakens a guarantee.
 func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err error) {
 	if err := genesis.Complete(doc); err != nil {
 		return g, nil, err

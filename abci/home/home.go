@@ -26,8 +26,7 @@ type Home struct {
 	Config *config.Config
 }
 
-// Participant returns the home's participant for the genesis of a chain, with its VRF proof over
-// the seed.
+// Participant returns the home's participant for the genesis of a chain, with its VRF proof over the seed.
 func (h *Home) Participant(index uint32, chainID string, seed []byte, r params.Reputation) app.Participant {
 	p := app.NewParticipant(index, h.Public, r)
 	p.VrfProof = app.ProveGenesis(chainID, seed, h.Keys.VRF)
@@ -45,16 +44,14 @@ func checkAbsent(dir string, files ...string) error {
 	return nil
 }
 
-// Init makes a new home: folders, keys, config.toml and app.toml, but no genesis. The home of a
-// relay gets only a node key. Init fails, and overwrites nothing, if a key, a configuration or a
-// genesis exists.
+// Init makes a new home: folders, keys, config.toml and app.toml, but no genesis. The home of a relay gets only a node
+// key. Init fails, and overwrites nothing, if a key, a configuration or a genesis exists.
 func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 	return initialize(dir, c, a, new(Keystore), nil)
 }
 
-// InitEncrypted makes a new home as Init does, with encrypted keys: no key is ever plain on the
-// disk. It asks for the passphrase only after all checks of the folder. The keystore s belongs to
-// the home, and is unlocked afterwards.
+// InitEncrypted makes a new home as Init does, with encrypted keys: no key is ever plain on the disk. It asks for the
+// passphrase only after all checks of the folder. The keystore s belongs to the home, and is unlocked afterwards.
 func InitEncrypted(dir string, c *config.Config, a AppConfig, s *Keystore, ask Passphrase) (*Home, error) {
 	return initialize(dir, c, a, s, ask)
 }
@@ -135,8 +132,7 @@ func makeFolders(c *config.Config) error {
 	return nil
 }
 
-// Identity returns the app.Identity of a participant with the given keys, consensus key and
-// moniker.
+// Identity returns the app.Identity of a participant with the given keys, consensus key and moniker.
 func Identity(keys worker.Keys, consensusKey []byte, moniker string) app.Identity {
 	return app.Identity{PubKey: keys.Public(), VrfKey: keys.VRF.Public().(ed25519.PublicKey), ConsensusKey: consensusKey,
 		Moniker: moniker}
@@ -151,10 +147,9 @@ func (h *Home) WriteConfig() error {
 	return nil
 }
 
-// RestoreData makes data/ for a home without one, for example after a restore of only the keys. The
-// new folder has the state file of a validator that has signed nothing, and a SignPause, because
-// the validator may have signed before. If a signer has the validator's key, the folder is empty.
-// RestoreData does nothing if data/ or the state file exists.
+// RestoreData makes data/ for a home without one, for example after a restore of only the keys. The new folder has the
+// state file of a validator that has signed nothing, and a SignPause, because the validator may have signed before. If
+// a signer has the validator's key, the folder is empty. RestoreData does nothing if data/ or the state file exists.
 func RestoreData(c *config.Config, logger log.Logger) error {
 	for _, path := range []string{c.DBDir(), c.PrivValidatorStateFile()} {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -218,11 +213,10 @@ var errNoDatabases = errors.New("a home of many workers has no databases; anothe
 // state differs from the chain's. Reset and ResetState remove it together with that state.
 const DivergenceFile = "diverged.json"
 
-// ResetState removes the databases, with the blocks and snapshots in them, the consensus write-ahead
-// log and a recorded divergence. The node then syncs the chain from its peers. The validator's last
-// signature, the worker's journal, keys and configuration stay, so neither the validator nor the
-// worker signs twice. ResetState fails if the node is running, and for a worker group, which has no
-// databases.
+// ResetState removes the databases, with the blocks and snapshots in them, the consensus write-ahead log and a recorded
+// divergence. The node then syncs the chain from its peers. The validator's last signature, the worker's journal, keys
+// and configuration stay, so neither the validator nor the worker signs twice. ResetState fails if the node is running,
+// and for a worker group, which has no databases.
 func ResetState(c *config.Config, a AppConfig) error {
 	if IsWorkerGroup(c, a) {
 		return errNoDatabases
@@ -263,8 +257,7 @@ func RemoveWAL(file string) error {
 	return err
 }
 
-// checkValidatorKey rejects a home whose validator key is missing or damaged. It does not decrypt
-// an encrypted key.
+// checkValidatorKey rejects a home whose validator key is missing or damaged. It does not decrypt an encrypted key.
 func checkValidatorKey(c *config.Config) error {
 	_, err := new(Keystore).LoadValidatorKey(c.PrivValidatorKeyFile())
 	if errors.Is(err, ErrLocked) {

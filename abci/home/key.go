@@ -131,8 +131,7 @@ func replaceSecret(path string, data []byte) error {
 	return SyncFolder(path)
 }
 
-// SyncFolder syncs the folder of a file to the disk, so that a rename in the folder survives a
-// crash.
+// SyncFolder syncs the folder of a file to the disk, so that a rename in the folder survives a crash.
 func SyncFolder(path string) error {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -189,8 +188,7 @@ func (s *Keystore) LoadValidatorKey(path string) (stded25519.PrivateKey, error) 
 	return key.PrivKey.Bytes(), nil
 }
 
-// LostStateRemedy is the advice in errors about a validator's state that is missing, damaged or
-// old.
+// LostStateRemedy is the advice in errors about a validator's state that is missing, damaged or old.
 const LostStateRemedy = "put its newest copy in place; if it is lost, move the data folder away: spdl start makes " +
 	"another, and its validator signs nothing at first; at a signer, spdl tx rotate --consensus gives the validator a " +
 	"new key"

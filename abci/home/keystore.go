@@ -78,8 +78,7 @@ func (s *Keystore) read(path string) ([]byte, error) {
 	return decrypt(path, data, identity)
 }
 
-// decrypt decrypts data that are encrypted to an identity. The path is for errors, which wrap
-// ErrLocked.
+// decrypt decrypts data that are encrypted to an identity. The path is for errors, which wrap ErrLocked.
 func decrypt(path string, data []byte, identity *age.X25519Identity) ([]byte, error) {
 	plain, err := age.Decrypt(bytes.NewReader(data), identity)
 	var other *age.NoIdentityMatchError
@@ -96,8 +95,7 @@ func decrypt(path string, data []byte, identity *age.X25519Identity) ([]byte, er
 	return data, nil
 }
 
-// write writes a key file atomically and syncs it to the disk. It encrypts the content if the home
-// has an identity.
+// write writes a key file atomically and syncs it to the disk. It encrypts the content if the home has an identity.
 func (s *Keystore) write(path string, data []byte) error {
 	encrypts, err := s.hasIdentity()
 	if err != nil {

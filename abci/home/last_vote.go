@@ -17,9 +17,8 @@ import (
 // maxCommits is the max number of commits that are searched for the last vote of a validator.
 const maxCommits = 64
 
-// LastVote looks for a vote of the validator with the given address in the last maxCommits commits
-// of a stopped node's block store. It returns the height of the newest such commit, 0 if there is
-// none.
+// LastVote looks for a vote of the validator with the given address in the last maxCommits commits of a stopped node's
+// block store. It returns the height of the newest such commit, 0 if there is none.
 func LastVote(c *config.Config, address crypto.Address) (height int64, err error) {
 	if _, err := os.Stat(filepath.Join(c.DBDir(), "blockstore.db")); errors.Is(err, os.ErrNotExist) {
 		return 0, nil

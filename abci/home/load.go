@@ -20,8 +20,7 @@ import (
 	"github.com/spdl/spdl/internal/spelling"
 )
 
-// ErrConfig means that a value in the configuration of a home, from its files or the environment,
-// is invalid.
+// ErrConfig means that a value in the configuration of a home, from its files or the environment, is invalid.
 var ErrConfig = errors.New("configuration")
 
 // configError is an error that matches ErrConfig but does not repeat the text of ErrConfig.
@@ -30,15 +29,13 @@ type configError struct{ error }
 func (e configError) Is(target error) bool { return target == ErrConfig }
 func (e configError) Unwrap() error        { return e.error }
 
-// Load reads the configuration of a home: config.toml with CometBFT's environment variables
-// (CMT_SECTION_KEY), and app.toml with this project's environment variables (SPDL_SECTION_KEY). It
-// rejects an unknown key in app.toml, because a misspelt key would leave a default in force. It
-// allows unknown keys in config.toml, as CometBFT does; CheckKeys finds them. Every error about a
-// value matches ErrConfig.
+// Load reads the configuration of a home: config.toml with CometBFT's environment variables (CMT_SECTION_KEY), and
+// app.toml with this project's environment variables (SPDL_SECTION_KEY). It rejects an unknown key in app.toml, because
+// a misspelt key would leave a default in force. It allows unknown keys in config.toml, as CometBFT does; CheckKeys
+// finds them. Every error about a value matches ErrConfig.
 func Load(dir string) (*config.Config, AppConfig, error) { return load(dir, readFile, true) }
 
-// Within returns the subfolders of a folder that are homes, sorted by name. A localnet has such a
-// folder.
+// Within returns the subfolders of a folder that are homes, sorted by name. A localnet has such a folder.
 func Within(dir string) (homes []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

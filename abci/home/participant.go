@@ -42,8 +42,7 @@ func (s SignerConfig) Validate() error {
 	return nil
 }
 
-// UserIDs returns the numeric ids of the users in Users. It fails if a name is not a user of this
-// host.
+// UserIDs returns the numeric ids of the users in Users. It fails if a name is not a user of this host.
 func (s SignerConfig) UserIDs() (ids []uint32, err error) {
 	for _, name := range s.Users {
 		number := name
@@ -109,8 +108,7 @@ func OpenParticipant(ctx context.Context, c *config.Config, a AppConfig, s *Keys
 	return Participant{PublicKeys: answered, Signer: client}, err
 }
 
-// CheckKnown returns an error if the public keys are unknown, because the signer has never
-// answered.
+// CheckKnown returns an error if the public keys are unknown, because the signer has never answered.
 func (p Participant) CheckKnown() error {
 	if p.Signing == nil {
 		return fmt.Errorf("%s: start it (spdl signer)", p.Signer.Away())
@@ -136,8 +134,7 @@ func (p Participant) Consent(ctx context.Context, about consent.Subject, d conse
 	return r, withSignerRemedy(err)
 }
 
-// withSignerRemedy adds a remedy to the error of a request that the signer does not allow
-// (signer.ErrDenied).
+// withSignerRemedy adds a remedy to the error of a request that the signer does not allow (signer.ErrDenied).
 func withSignerRemedy(err error) error {
 	if errors.Is(err, signer.ErrDenied) {
 		return fmt.Errorf("%w: allow it there, or run this command with the signer's home", err)

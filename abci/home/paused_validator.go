@@ -124,8 +124,7 @@ func (p *PausedValidator) SignProposal(chainID string, proposal *cmtproto.Propos
 	return p.PrivValidator.SignProposal(chainID, proposal)
 }
 
-// HasVoted reports whether votes, the votes of a commit, contain a vote of the validator that has
-// the given address.
+// HasVoted reports whether votes, the votes of a commit, contain a vote of the validator that has the given address.
 func HasVoted(votes []abcitypes.VoteInfo, address []byte) bool {
 	return slices.ContainsFunc(votes, func(vote abcitypes.VoteInfo) bool {
 		return bytes.Equal(vote.Validator.Address, address) && vote.BlockIdFlag != cmtproto.BlockIDFlagAbsent

@@ -54,8 +54,7 @@ func (s Setting) String() string {
 	return fmt.Sprint(s.Value)
 }
 
-// Variable returns the name of the environment variable that overrides the key, such as
-// SPDL_WORKER_ENABLED.
+// Variable returns the name of the environment variable that overrides the key, such as SPDL_WORKER_ENABLED.
 func (s Setting) Variable() string {
 	if s.File == "app.toml" {
 		return variable(appPrefix, s.Key)
@@ -63,25 +62,22 @@ func (s Setting) Variable() string {
 	return variable(cometPrefix, s.Key)
 }
 
-// These are the prefixes of the environment variables that override keys in app.toml and
-// config.toml.
+// These are the prefixes of the environment variables that override keys in app.toml and config.toml.
 const (
 	appPrefix   = "SPDL"
 	cometPrefix = "CMT"
 )
 
-// variable returns the name of the environment variable for the given key: the prefix, and the key
-// in upper case.
+// variable returns the name of the environment variable for the given key: the prefix, and the key in upper case.
 func variable(prefix, key string) string {
 	return prefix + "_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
 }
 
-// Stray returns a warning for each environment variable that has a prefix of this program's
-// variables and belongs to no key and no flag. A warning has the nearest known names. environ has
-// the form of os.Environ, and flags lists the names of the program's flags. Stray ignores variables
-// that begin with SPDL_TEST_, which belong to the project's tests. For a command that runs a home, own
-// lists its flags: a flag of another command alone may then stand where a key of config.toml was
-// meant, as SPDL_MONIKER for CMT_MONIKER. own is nil for other commands. The warnings are sorted.
+// Stray returns a warning for each environment variable that has a prefix of this program's variables and belongs to no
+// key and no flag. A warning has the nearest known names. environ has the form of os.Environ, and flags lists the names
+// of the program's flags. Stray ignores variables that begin with SPDL_TEST_, which belong to the project's tests. For
+// a command that runs a home, own lists its flags: a flag of another command alone may then stand where a key of
+// config.toml was meant, as SPDL_MONIKER for CMT_MONIKER. own is nil for other commands. The warnings are sorted.
 func Stray(environ, flags, own []string) (warnings []string) {
 	var known []string
 	for _, s := range Settings(DefaultConfig(), DefaultAppConfig()) {

@@ -11,8 +11,7 @@ import (
 	"github.com/cometbft/cometbft/config"
 )
 
-// PauseBlocks is the number of consecutive blocks without a vote of the home's validator that end a
-// SignPause.
+// PauseBlocks is the number of consecutive blocks without a vote of the home's validator that end a SignPause.
 const PauseBlocks = 2
 
 // SignPause records, in a file in the data folder of a home, that the earlier signatures of the

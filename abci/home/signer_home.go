@@ -17,19 +17,17 @@ import (
 // partSuffix is the suffix of the name of a signer's home until the home is complete.
 const partSuffix = ".part"
 
-// SignerMove describes a move of a participant's keys and journal from a node's home to a signer's
-// home.
+// SignerMove describes a move of a participant's keys and journal from a node's home to a signer's home.
 type SignerMove struct {
 	Dir     string       // the path of the signer's home, which must not exist
 	Signer  SignerConfig // the settings of the signer's home
 	Address string       // the address at which the node's worker connects to the signer
 }
 
-// MoveToSigner moves the participant's keys and journal from a node's home to a new signer's home.
-// The node must be stopped. At no time could both the node and the signer start with the keys: the
-// new home gets its final name only after the node's app.toml has the signer's address, and a node
-// with both an address and keys does not start. If a crash interrupts MoveToSigner, another call
-// continues.
+// MoveToSigner moves the participant's keys and journal from a node's home to a new signer's home. The node must be
+// stopped. At no time could both the node and the signer start with the keys: the new home gets its final name only
+// after the node's app.toml has the signer's address, and a node with both an address and keys does not start. If a
+// crash interrupts MoveToSigner, another call continues.
 func MoveToSigner(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
 	file, journal := InHome(c, a.Worker.KeyFile), InHome(c, a.Worker.Journal)
 	if a.IsRelay() || IsWorkerGroup(c, a) {
@@ -54,8 +52,7 @@ func MoveToSigner(c *config.Config, a AppConfig, s *Keystore, m SignerMove) erro
 	return endMove(c, a, m.Dir)
 }
 
-// beginMove makes the signer's home under a temporary name, and writes the signer's address to the
-// node's app.toml.
+// beginMove makes the signer's home under a temporary name, and writes the signer's address to the node's app.toml.
 func beginMove(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
 	if _, err := os.Lstat(m.Dir); !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(err, fmt.Errorf("%s exists already: a signer's home is a new one", m.Dir))
@@ -131,8 +128,7 @@ func copySecret(from, to string) error {
 	return errors.Join(err, out.Sync(), out.Close(), SyncFolder(to))
 }
 
-// endMove gives the signer's home its final name, and removes the keys and the journal from the
-// node's home.
+// endMove gives the signer's home its final name, and removes the keys and the journal from the node's home.
 func endMove(c *config.Config, a AppConfig, to string) error {
 	if _, err := os.Lstat(to); errors.Is(err, os.ErrNotExist) {
 		if err := os.Rename(to+partSuffix, to); err != nil {

@@ -10,11 +10,10 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Tune returns a home's configuration with the timeouts and size limits that the rounds of its
-// chain need. Each timeout is the value in the file plus a multiple of the transfer time of a
-// round's bytes, which grows with the numbers of model parameters and participants. A timeout
-// matters only when a node is silent, so long timeouts are cheap. Size limits are at least the
-// sizes of the chain's transactions.
+// Tune returns a home's configuration with the timeouts and size limits that the rounds of its chain need. Each timeout
+// is the value in the file plus a multiple of the transfer time of a round's bytes, which grows with the numbers of
+// model parameters and participants. A timeout matters only when a node is silent, so long timeouts are cheap. Size
+// limits are at least the sizes of the chain's transactions.
 func Tune(c *config.Config, a AppConfig, g app.Genesis) (*config.Config, AppConfig) {
 	c, a = extendTimeouts(c, a, limit.TransferTime(g.Params, g.Participants))
 	return TuneSizes(c, g.Params, len(g.Participants)), a
@@ -27,8 +26,7 @@ func DefaultsFor(p params.Params, n, validators int) (*config.Config, AppConfig)
 	return TuneSizes(c, p, n), a
 }
 
-// extendTimeouts returns a configuration with longer timeouts. transfer is the transfer time of a
-// round's bytes.
+// extendTimeouts returns a configuration with longer timeouts. transfer is the transfer time of a round's bytes.
 func extendTimeouts(c *config.Config, a AppConfig, transfer time.Duration) (*config.Config, AppConfig) {
 	fitted, consensus := *c, *c.Consensus
 	fitted.Consensus = &consensus

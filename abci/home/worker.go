@@ -19,8 +19,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// WorkerOf returns the configuration of a home's worker: keys or signer, journal, policy, consent,
-// data and trainer.
+// WorkerOf returns the configuration of a home's worker: keys or signer, journal, policy, consent, data and trainer.
 func WorkerOf(c *config.Config, a AppConfig, s *Keystore, p Participant, data PartOf,
 	log func(string, ...any)) (worker.Config, error) {
 	genesis, err := genesisPrivacy(c)
@@ -124,8 +123,7 @@ func (w WorkerConfig) sandboxIn(c *config.Config) sandbox.Settings {
 	return s
 }
 
-// Secrets returns the files and folders of a home that a trainer must not read: keys, journal and
-// databases.
+// Secrets returns the files and folders of a home that a trainer must not read: keys, journal and databases.
 func (w WorkerConfig) Secrets(c *config.Config) (all []string) {
 	for _, secret := range []string{"config", "data", w.KeyFile, NextKeyFile(w.KeyFile), w.Journal, w.SignerCerts,
 		c.PrivValidatorKeyFile(), c.PrivValidatorStateFile(), c.NodeKeyFile(), c.DBDir()} {
@@ -186,10 +184,9 @@ func progressOf(ctx context.Context, images int, log func(string, ...any)) func(
 	}
 }
 
-// partOf returns the indices of the participant's examples in training data with the given labels.
-// The method value w.partOf is a mnist.Part. If the participant has all of the data (Parts is 1),
-// partOf keeps the order of the rows, so that adding or removing a row does not reorder the other
-// rows.
+// partOf returns the indices of the participant's examples in training data with the given labels. The method value
+// w.partOf is a mnist.Part. If the participant has all of the data (Parts is 1), partOf keeps the order of the rows, so
+// that adding or removing a row does not reorder the other rows.
 func (w WorkerConfig) partOf(labels []uint8) ([]int, error) {
 	if w.Parts == 1 {
 		all := make([]int, len(labels))

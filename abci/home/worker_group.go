@@ -18,8 +18,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// journals is the name of the folder with the journals of a worker group, in the folder of
-// worker.journal.
+// journals is the name of the folder with the journals of a worker group, in the folder of worker.journal.
 const journals = "journals"
 
 // IsWorkerGroup reports whether a home is the home of a worker group: many participants without a
@@ -60,8 +59,7 @@ func InitWorkerGroup(dir string, c *config.Config, a AppConfig, n int) ([]worker
 	return keys, errors.Join(errs...)
 }
 
-// forEach calls f for 0 to n-1, with up to 64 calls at a time, because each call waits for the
-// disk.
+// forEach calls f for 0 to n-1, with up to 64 calls at a time, because each call waits for the disk.
 func forEach(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	room := make(chan struct{}, 64)
@@ -152,8 +150,7 @@ func cacheData(data DataOf) PartOf {
 	}
 }
 
-// cachePolicy caches a policy's result for each epoch, because all workers of a group get the same
-// result.
+// cachePolicy caches a policy's result for each epoch, because all workers of a group get the same result.
 func cachePolicy(policy func(worker.Task) (params.Privacy, error)) func(worker.Task) (params.Privacy, error) {
 	type answer struct {
 		privacy params.Privacy

@@ -9,15 +9,13 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// LockWorkerGroup locks the journals of a worker group's home for this process until the result is
-// closed. Without this lock a second process would start, and would fail only later, at the lock
-// of each worker's journal.
+// LockWorkerGroup locks the journals of a worker group's home for this process until the result is closed. Without this
+// lock a second process would start, and would fail only later, at the lock of each worker's journal.
 func LockWorkerGroup(c *config.Config, a AppConfig) (io.Closer, error) {
 	return worker.Lock(journalsOf(c, a))
 }
 
-// Journals returns the path of a home's journals: the folder for a worker group, or the file for
-// one worker.
+// Journals returns the path of a home's journals: the folder for a worker group, or the file for one worker.
 func Journals(c *config.Config, a AppConfig) string {
 	if IsWorkerGroup(c, a) {
 		return journalsOf(c, a)

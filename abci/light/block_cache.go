@@ -61,8 +61,7 @@ func (o *sentCache) blockFromCache(h *types.Header) []*tx.Tx {
 	return nil
 }
 
-// byContent returns the cached gradient whose content has the given hash, or nil. The caller holds
-// the lock.
+// byContent returns the cached gradient whose content has the given hash, or nil. The caller holds the lock.
 func (o *sentCache) byContent(content []byte) *tx.Tx {
 	if len(content) != 32 {
 		return nil

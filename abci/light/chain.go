@@ -70,8 +70,7 @@ func (c *chain) tip(ctx context.Context) (*app.State, error) {
 	return c.advance(ctx, max(uint64(s.SyncInfo.LatestBlockHeight), uint64(c.Genesis.InitialHeight)-1))
 }
 
-// Await waits until the open round or its phase differs from that of lastTask, and returns the new
-// task.
+// Await waits until the open round or its phase differs from that of lastTask, and returns the new task.
 func (c *chain) Await(ctx context.Context, pub []byte, lastTask *worker.Task) (*worker.Task, error) {
 	s, err := c.await(ctx, func(s *app.State) bool { return worker.HasMoved(s, lastTask) })
 	if err != nil {

@@ -45,8 +45,7 @@ func (l lightHeaders) Header(ctx context.Context, height int64) (*types.LightBlo
 	return b, nil
 }
 
-// rewordError rewords an error of the light client and wraps it in ErrNotTrusted or
-// client.ErrUnreachable.
+// rewordError rewords an error of the light client and wraps it in ErrNotTrusted or client.ErrUnreachable.
 func rewordError(height int64, err error) error {
 	var (
 		invalid cmtlight.ErrInvalidHeader

@@ -12,9 +12,8 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Genesis returns a Trust in the header of first, the first block of the chain of the genesis doc.
-// It returns an error if first is not that block, or is not signed by the validators of the
-// genesis.
+// Genesis returns a Trust in the header of first, the first block of the chain of the genesis doc. It returns an error
+// if first is not that block, or is not signed by the validators of the genesis.
 func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
 	s, err := genesisState(doc)
 	if err != nil {
@@ -26,14 +25,12 @@ func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
 	return Trust{ChainID: doc.ChainID, Height: first.Height, Hash: first.Hash()}, checkFirst(doc, s, first)
 }
 
-// HeldHeaders returns Headers with the blocks in a file, and makes no requests. By the rules of
-// CometBFT's light client each header must follow from the previous header, beginning with the
-// trusted header. A step to the next height needs signatures of the validators that the previous
-// header names. A longer step needs signatures of more than two thirds of the previous header's
-// validators, so the file must have the headers on both sides of a change of validators.
-// HeldHeaders has no trusting period, because a file is read long after its headers were signed. So
-// two thirds of the trusted header's validators could together sign a false history, long after
-// they have left.
+// HeldHeaders returns Headers with the blocks in a file, and makes no requests. By the rules of CometBFT's light client
+// each header must follow from the previous header, beginning with the trusted header. A step to the next height needs
+// signatures of the validators that the previous header names. A longer step needs signatures of more than two thirds
+// of the previous header's validators, so the file must have the headers on both sides of a change of validators.
+// HeldHeaders has no trusting period, because a file is read long after its headers were signed. So two thirds of the
+// trusted header's validators could together sign a false history, long after they have left.
 func HeldHeaders(t Trust, blocks []*types.LightBlock) (Headers, error) {
 	h := heldHeaders{t, map[int64]*types.LightBlock{}}
 	var last *types.LightBlock

@@ -56,10 +56,9 @@ func newNodes(clients []*client.Client, chainID string) *nodes {
 
 func (s *nodes) current() *node { return s.all[s.moves.Load()%uint64(len(s.all))] }
 
-// ask calls f, which queries the current node. If f fails, except with a *client.Refusal, the next
-// node becomes the current node. While f runs, ask checks whether the node is alive, and cancels
-// f's context if it is not, because a hanging node may accept connections and never answer. If only
-// one node is known, ask only calls f.
+// ask calls f, which queries the current node. If f fails, except with a *client.Refusal, the next node becomes the
+// current node. While f runs, ask checks whether the node is alive, and cancels f's context if it is not, because a
+// hanging node may accept connections and never answer. If only one node is known, ask only calls f.
 func (s *nodes) ask(ctx context.Context, f func(context.Context) error) error {
 	if len(s.all) == 1 {
 		return f(ctx)

@@ -22,8 +22,7 @@ const (
 	// them. Requests of abci.MaxTxs transactions to a busy node exceed sendPatience and are sent to
 	// other nodes, too: with 3,004 participants that doubles the CPU of a round.
 	maxBatch = 10
-	// batchBytes is the max total size, in bytes, of the transactions in a request with several
-	// transactions.
+	// batchBytes is the max total size, in bytes, of the transactions in a request with several transactions.
 	batchBytes = 64 << 10
 	// linger is the pause of a sender before each request, in which it collects more transactions. A
 	// sender pauses only if more than manyCallers callers wait for a state, as in a large worker
@@ -68,9 +67,8 @@ func (c *chain) Submit(ctx context.Context, t *tx.Tx) error {
 	}
 }
 
-// put adds submissions to the outbox, drops those whose callers have gone, and starts senders for
-// all nodes that do not rest. A node rests for some time after a failure. If all nodes rest, put
-// starts senders for all.
+// put adds submissions to the outbox, drops those whose callers have gone, and starts senders for all nodes that do not
+// rest. A node rests for some time after a failure. If all nodes rest, put starts senders for all.
 func (c *chain) put(added ...*submission) {
 	o := &c.outbox
 	o.mu.Lock()
@@ -154,11 +152,10 @@ func (c *chain) send(n *node) {
 	}
 }
 
-// mayTake reports whether a node may take transactions. If the last request to the node failed and
-// other nodes are known, the node must first answer a request for its status. So a hanging node
-// gets transactions only once. If the node does not answer, mayTake returns false, and the node's
-// sender must end. Before that, mayTake calls put, which starts senders for the nodes that do not
-// rest.
+// mayTake reports whether a node may take transactions. If the last request to the node failed and other nodes are
+// known, the node must first answer a request for its status. So a hanging node gets transactions only once. If the
+// node does not answer, mayTake returns false, and the node's sender must end. Before that, mayTake calls put, which
+// starts senders for the nodes that do not rest.
 func (c *chain) mayTake(n *node) bool {
 	c.outbox.mu.Lock()
 	failed := n.failed > 0 && len(c.nodes.all) > 1

@@ -9,9 +9,8 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// PinnedHeader returns Headers with only one header, which comes from a file. It checks the
-// header's height and hash against t, and the signatures of the header's validators. It makes no
-// requests.
+// PinnedHeader returns Headers with only one header, which comes from a file. It checks the header's height and hash
+// against t, and the signatures of the header's validators. It makes no requests.
 func PinnedHeader(t Trust, block *types.LightBlock) Headers { return pinnedHeader{t, block} }
 
 type pinnedHeader struct {

@@ -10,9 +10,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// sentCache caches the transactions of one round that the workers of this process have sent, and
-// the gradients of the drafts that they have checked. So the verifier need not fetch and verify
-// them again in a draft or a block.
+// sentCache caches the transactions of one round that the workers of this process have sent, and the gradients of the
+// drafts that they have checked. So the verifier need not fetch and verify them again in a draft or a block.
 type sentCache struct {
 	mu             sync.Mutex
 	epoch, round   uint64
@@ -46,9 +45,8 @@ func (o *sentCache) addDraft(draft *tx.Aggregate, gradients []*tx.Tx) {
 	}
 }
 
-// isFor reports whether the cache holds transactions of the given round. If that round is later
-// than the cache's round, isFor first empties the cache and moves it to that round. The caller
-// holds the lock.
+// isFor reports whether the cache holds transactions of the given round. If that round is later than the cache's round,
+// isFor first empties the cache and moves it to that round. The caller holds the lock.
 func (o *sentCache) isFor(epoch, round uint64) bool {
 	if o.sentGradients == nil || epoch > o.epoch || epoch == o.epoch && round > o.round {
 		o.epoch, o.round, o.aggregates = epoch, round, nil
@@ -66,16 +64,14 @@ func (o *sentCache) find(content []byte) *tx.Tx {
 	return o.sentGradients[[32]byte(content)]
 }
 
-// sentMost reports whether this process has sent more than half of the gradients of a state's open
-// round.
+// sentMost reports whether this process has sent more than half of the gradients of a state's open round.
 func (o *sentCache) sentMost(s *app.State) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.epoch == s.Progress.Epoch && o.round == s.Progress.Round && 2*len(o.sentGradients) > s.Active()
 }
 
-// addKnown replaces each gradient in txs by the cached copy, if there is one, because that copy is
-// already verified.
+// addKnown replaces each gradient in txs by the cached copy, if there is one, because that copy is already verified.
 func (o *sentCache) addKnown(txs []*tx.Tx) {
 	for i, t := range txs {
 		if t.Gradient == nil {

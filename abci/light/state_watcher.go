@@ -10,9 +10,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// pollInterval is the min time between two requests for the state if the node announces no block
-// between them. It holds while the subscription to the node's new blocks is alive. An announcement
-// triggers a request at once.
+// pollInterval is the min time between two requests for the state if the node announces no block between them. It holds
+// while the subscription to the node's new blocks is alive. An announcement triggers a request at once.
 const pollInterval = 500 * time.Millisecond
 
 // stateWatcher polls the node for all callers that wait for a state, and polls only while a caller
@@ -26,8 +25,7 @@ type stateWatcher struct {
 	err     error
 }
 
-// await returns the first verified state for which accept returns true, or the first error of a
-// request after the call.
+// await returns the first verified state for which accept returns true, or the first error of a request after the call.
 func (c *chain) await(ctx context.Context, accept func(*app.State) bool) (*app.State, error) {
 	w := &c.watch
 	w.mu.Lock()

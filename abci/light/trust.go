@@ -17,15 +17,13 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// ErrNotTrusted is wrapped by every error about a header that does not follow from the trusted
-// header.
+// ErrNotTrusted is wrapped by every error about a header that does not follow from the trusted header.
 var ErrNotTrusted = errors.New("header is not trusted")
 
 // DefaultPeriod is the default of Trust.Period.
 const DefaultPeriod = 7 * 24 * time.Hour
 
-// Trust is the root of trust: the height and hash of a header from a source that the verifier
-// trusts.
+// Trust is the root of trust: the height and hash of a header from a source that the verifier trusts.
 type Trust struct {
 	ChainID string
 	Height  int64

@@ -27,9 +27,8 @@ func genesisState(doc *types.GenesisDoc) (*app.State, error) {
 	return app.NewState(doc.ChainID, uint64(doc.InitialHeight), doc.ConsensusParams.Block.MaxBytes, g)
 }
 
-// checkFirst returns an error if b is not the first block of the genesis's chain. That block has
-// the initial height, the genesis validators, the application hash of s, and signatures of the
-// genesis validators.
+// checkFirst returns an error if b is not the first block of the genesis's chain. That block has the initial height,
+// the genesis validators, the application hash of s, and signatures of the genesis validators.
 func checkFirst(doc *types.GenesisDoc, s *app.State, b *types.LightBlock) error {
 	validators := make([]*types.Validator, len(doc.Validators))
 	for i, v := range doc.Validators {
@@ -79,8 +78,7 @@ func readKept(path string) (k keptHeader, err error) {
 	return k, err
 }
 
-// keep writes a verified header to the file h.Kept, if there is one. The next start continues from
-// that header.
+// keep writes a verified header to the file h.Kept, if there is one. The next start continues from that header.
 func (h Home) keep(b *types.LightBlock) error {
 	if h.Kept == "" {
 		return nil

@@ -19,13 +19,11 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ErrStale means that the node's last header is too old, or that its height is below the verified
-// height.
+// ErrStale means that the node's last header is too old, or that its height is below the verified height.
 var ErrStale = errors.New("the node is behind its chain")
 
 const (
-	// farBehind is the number of missing blocks above which fetching a whole state costs less than
-	// executing the blocks.
+	// farBehind is the number of missing blocks above which fetching a whole state costs less than executing the blocks.
 	farBehind = 64
 	// clockDrift is the max time by which a header may be ahead of this clock.
 	clockDrift = 10 * time.Second
@@ -121,9 +119,8 @@ func (f *verifier) save() error {
 	return f.keep(f.lastHeader)
 }
 
-// header verifies and returns the header at the given height, by the rules of CometBFT's light
-// client. That height must not be below the height of the last verified header, the only header
-// that the verifier stores.
+// header verifies and returns the header at the given height, by the rules of CometBFT's light client. That height must
+// not be below the height of the last verified header, the only header that the verifier stores.
 func (f *verifier) header(ctx context.Context, height int64) (*types.LightBlock, error) {
 	for at := height; f.lastHeader.Height < height; {
 		b, err := f.nodes.current().provider.LightBlock(ctx, at)

@@ -10,16 +10,14 @@ import (
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 )
 
-// These are limits on the pieces of evidence that a node accepts in each period, from one peer and
-// from all peers. A validator can sign any number of valid pieces against itself, but one piece is
-// enough to convict it. The evidence pool rejects further pieces (see abci/databases), but only
-// after CometBFT has verified them.
+// These are limits on the pieces of evidence that a node accepts in each period, from one peer and from all peers. A
+// validator can sign any number of valid pieces against itself, but one piece is enough to convict it. The evidence
+// pool rejects further pieces (see abci/databases), but only after CometBFT has verified them.
 const (
 	maxPeerPieces = 32
 	piecesPeriod  = 10 * time.Second
-	// maxPieces is the max number of pieces that the node accepts from all peers together in a
-	// period. Beyond maxPieces the node still accepts fairPieces pieces from each peer, so that
-	// many peers cannot shut out another peer.
+	// maxPieces is the max number of pieces that the node accepts from all peers together in a period. Beyond maxPieces
+	// the node still accepts fairPieces pieces from each peer, so that many peers cannot shut out another peer.
 	maxPieces, fairPieces = 96, 2
 )
 

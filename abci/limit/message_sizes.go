@@ -21,35 +21,30 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// AggregateChannel is the channel of reactor.AggregateReactor. CometBFT does not use this channel
-// id.
+// AggregateChannel is the channel of reactor.AggregateReactor. CometBFT does not use this channel id.
 const AggregateChannel = byte(0x51)
 
 const (
-	// SmallMessage is the size limit, in bytes, of a message that holds only numbers, hashes and a
-	// signature.
+	// SmallMessage is the size limit, in bytes, of a message that holds only numbers, hashes and a signature.
 	SmallMessage = 1 << 10
-	// bitArray is the size limit, in bytes, of a bit array with one bit for each validator of the
-	// largest set, or for each part of the largest block: 4096 bits, of which 64 take at most 11
-	// bytes.
+	// bitArray is the size limit, in bytes, of a bit array with one bit for each validator of the largest set, or for each
+	// part of the largest block: 4096 bits, of which 64 take at most 11 bytes.
 	bitArray = 4096 / 64 * 11
 	// minTransaction is the lowest size limit of a transaction, in bytes. It leaves room for
 	// operations, and for larger gradients of a later epoch.
 	minTransaction = 1 << 17
 )
 
-// messageSizes holds the size limit of a message, in bytes, for each channel. The limits follow
-// from the chain's parameters, number of participants and block size. They are needed because
-// CometBFT buffers a message until it is whole. CometBFT's own limits are for the largest possible
-// chain: 100 MiB for a block, 16 MB for a chunk.
+// messageSizes holds the size limit of a message, in bytes, for each channel. The limits follow from the chain's
+// parameters, number of participants and block size. They are needed because CometBFT buffers a message until it is
+// whole. CometBFT's own limits are for the largest possible chain: 100 MiB for a block, 16 MB for a chunk.
 type messageSizes map[byte]int
 
 func MessageSizesOf(c *config.Config, p params.Params, n int, block int64) messageSizes {
 	if block <= 0 || block > types.MaxBlockSizeBytes {
 		block = types.MaxBlockSizeBytes
 	}
-	// The limit is twice the current size, because members may join and gradients may grow before
-	// the node's next start.
+	// The limit is twice the current size, because members may join and gradients may grow before the node's next start.
 	transaction := max(minTransaction, 2*int(p.TxBytes(n)))
 	of := messageSizes{
 		consensus.StateChannel:       SmallMessage + bitArray + int(block/int64(types.BlockPartSizeBytes))/64*11,
@@ -70,8 +65,7 @@ func MessageSizesOf(c *config.Config, p params.Params, n int, block int64) messa
 	return of
 }
 
-// Apply lowers the size limits in channel descriptors to those in messageSizes, and returns the
-// descriptors.
+// Apply lowers the size limits in channel descriptors to those in messageSizes, and returns the descriptors.
 func (of messageSizes) Apply(channels []*conn.ChannelDescriptor) []*conn.ChannelDescriptor {
 	for _, channel := range channels {
 		if most, ok := of[channel.ID]; ok && (channel.RecvMessageCapacity == 0 || channel.RecvMessageCapacity > most) {
@@ -169,8 +163,7 @@ func (b Messages) replace(n *cmtnode.Node, exempt []p2p.Reactor) {
 	}
 }
 
-// ErrOutgrown means that the blocks of the chain may exceed the limits that the node set at its
-// start.
+// ErrOutgrown means that the blocks of the chain may exceed the limits that the node set at its start.
 var ErrOutgrown = errors.New("the chain's blocks have outgrown what this node takes since its start: start it again")
 
 // CheckOutgrown returns ErrOutgrown if the blocks of the state's chain may be larger than the limit

@@ -15,8 +15,7 @@ const (
 	// maxRequests is the max number of unanswered requests of one peer. An honest syncing node has at
 	// most 20, and disconnects from a peer that leaves a request unanswered.
 	maxRequests = 64
-	// readPause is the interval at which a node checks whether the last answer to a peer has left
-	// the send queue.
+	// readPause is the interval at which a node checks whether the last answer to a peer has left the send queue.
 	readPause = time.Millisecond
 	// askedKey is the prefix of the keys under which a peer's attributes hold the queues of the peer's
 	// unanswered requests, one for each channel.
@@ -27,11 +26,10 @@ const (
 	maxOffers, offerPeriod = 2, 10 * time.Minute
 )
 
-// syncLimiter wraps CometBFT's reactor for blocks or for snapshots, and limits requests. A request
-// of ten bytes has an answer of megabytes. CometBFT itself reads each answer from the disk at once,
-// and holds up to a thousand answers in memory for a peer that does not read them. syncLimiter
-// sends the next answer to a peer only after the last answer has left the node. All answers
-// together take at most half of a core.
+// syncLimiter wraps CometBFT's reactor for blocks or for snapshots, and limits requests. A request of ten bytes has an
+// answer of megabytes. CometBFT itself reads each answer from the disk at once, and holds up to a thousand answers in
+// memory for a peer that does not read them. syncLimiter sends the next answer to a peer only after the last answer has
+// left the node. All answers together take at most half of a core.
 //
 // If a syncing node has persistent peers, it accepts offers of snapshots only from them, because an
 // attacker can run any number of other peers.

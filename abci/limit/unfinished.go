@@ -15,13 +15,11 @@ import (
 var errUnfinished = errors.New("the messages that it began and has not ended take too much memory")
 
 const (
-	// unfinishedTick is the interval at which Watch checks the peers. CometBFT counts the bytes of a
-	// connection in samples of 100 ms, with a clock that ticks every 20 ms, so CometBFT's count is at
-	// most two checks old.
+	// unfinishedTick is the interval at which Watch checks the peers. CometBFT counts the bytes of a connection in samples
+	// of 100 ms, with a clock that ticks every 20 ms, so CometBFT's count is at most two checks old.
 	unfinishedTick = 100 * time.Millisecond
-	// maxUnfinished is the fixed part of the limit on the bytes of all peers' unfinished messages
-	// together. NewMessages adds a part that depends on the chain: the bytes of a round and of two
-	// blocks.
+	// maxUnfinished is the fixed part of the limit on the bytes of all peers' unfinished messages together. NewMessages
+	// adds a part that depends on the chain: the bytes of a round and of two blocks.
 	maxUnfinished = 4 << 20
 	// toleratedUnfinished is the max number of bytes of a peer's unfinished messages with which a
 	// check resets the peer's weight.
@@ -51,8 +49,7 @@ type unfinishedLimiter struct {
 	ticks int64
 }
 
-// Track adds the counter peerBytes to the attributes of a peer. It is called before the peer's
-// connection starts.
+// Track adds the counter peerBytes to the attributes of a peer. It is called before the peer's connection starts.
 func (u *unfinishedLimiter) Track(peer p2p.Peer) p2p.Peer {
 	if _, ok := peer.Get(peerBytesKey).(*peerBytes); !ok {
 		peer.Set(peerBytesKey, new(peerBytes))
@@ -72,8 +69,7 @@ func (u *unfinishedLimiter) Finished(from p2p.Peer, channel byte, bytes int) {
 // messages the result of onWire is too high, never too low.
 const packetPayload = 1024
 
-// onWire returns the size of a message on the wire, in bytes, if the peer sends it in packets of
-// packetPayload.
+// onWire returns the size of a message on the wire, in bytes, if the peer sends it in packets of packetPayload.
 func onWire(channel byte, bytes int) (total int) {
 	packet := func(data int, last bool) int {
 		inner := 0

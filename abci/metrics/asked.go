@@ -26,8 +26,7 @@ func (m *Metrics) DiskFree(free func() uint64) {
 		func() float64 { return float64(free()) })
 }
 
-// WorkerStopped registers a gauge that is 1 once the worker has stopped and the validator
-// continues.
+// WorkerStopped registers a gauge that is 1 once the worker has stopped and the validator continues.
 func (m *Metrics) WorkerStopped(stopped func() bool) {
 	m.truth("worker_stopped", "1 after the worker has stopped and the validator goes on without it, else 0; absent "+
 		"without a worker in the node.", stopped)

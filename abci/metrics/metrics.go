@@ -155,8 +155,7 @@ func (m *Metrics) AddReceived(what string, bytes int) {
 	}
 }
 
-// These are the values of the label how: the ways in which a node gets the parts of a proposed
-// block.
+// These are the values of the label how: the ways in which a node gets the parts of a proposed block.
 const (
 	PartsRebuilt   = "rebuilt"
 	PartsRequested = "requested"

@@ -21,12 +21,11 @@ func (n *Network) PeerHeights() map[p2p.ID]int64 {
 	return heights
 }
 
-// Decided returns the greatest height that is certainly decided, or a value below 0 if there
-// is none. A height is certainly decided if the nodes of more than f members report greater
-// heights: at least one of these members is honest, and its node has the block. Only members with a
-// validator and a registered node count; f is params.MaxByzantine of the number of members with a
-// validator. The handshake proves a peer's node id, so neither strangers nor several hosts of one
-// member add to the count.
+// Decided returns the greatest height that is certainly decided, or a value below 0 if there is none. A height is
+// certainly decided if the nodes of more than f members report greater heights: at least one of these members is
+// honest, and its node has the block. Only members with a validator and a registered node count; f is
+// params.MaxByzantine of the number of members with a validator. The handshake proves a peer's node id, so neither
+// strangers nor several hosts of one member add to the count.
 func Decided(members []app.Participant, heights map[p2p.ID]int64) int64 {
 	var reported []int64 // by member: the greatest height of its nodes, 0 if none is connected
 	for i := range members {

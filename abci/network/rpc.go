@@ -50,11 +50,10 @@ func (r *RPC) Close() (err error) {
 	return err
 }
 
-// ServeRPC serves the RPC of a node that is built and not yet started: CometBFT's routes, as
-// CometBFT's startRPC does, and abci.TxsPath on the same listeners. It sets rpc.laddr in the node's
-// configuration to "", because CometBFT would listen there too. If rpc.laddr is empty, ServeRPC does
-// nothing. hosts are the host names in requests over loopback, beside addresses and localhost. The
-// caller must close the result after an error of the node's start, too.
+// ServeRPC serves the RPC of a node that is built and not yet started: CometBFT's routes, as CometBFT's startRPC does,
+// and abci.TxsPath on the same listeners. It sets rpc.laddr in the node's configuration to "", because CometBFT would
+// listen there too. If rpc.laddr is empty, ServeRPC does nothing. hosts are the host names in requests over loopback,
+// beside addresses and localhost. The caller must close the result after an error of the node's start, too.
 func ServeRPC(node *cmtnode.Node, hosts []string) (*RPC, error) {
 	c := *node.Config().RPC
 	if c.ListenAddress == "" {

@@ -13,10 +13,9 @@ import (
 	"github.com/spdl/spdl/abci/network"
 )
 
-// logMonitor is a logger for CometBFT that also passes CometBFT's error messages to onError. It
-// lowers the level of three kinds of errors: rejections of needless evidence, because a peer could
-// cause any number of them; errors while the node stops; and errors about peers that occur in a
-// healthy net. A consensus failure stays an error.
+// logMonitor is a logger for CometBFT that also passes CometBFT's error messages to onError. It lowers the level of
+// three kinds of errors: rejections of needless evidence, because a peer could cause any number of them; errors while
+// the node stops; and errors about peers that occur in a healthy net. A consensus failure stays an error.
 type logMonitor struct {
 	log.Logger
 	onError  func(message string, reason any)
@@ -88,8 +87,7 @@ func (r *Running) onDivergence(reason string) {
 	r.fail(divergenceError(reason))
 }
 
-// fail reports an error from which the node cannot recover. If the channel is full, fail drops the
-// error.
+// fail reports an error from which the node cannot recover. If the channel is full, fail drops the error.
 func (r *Running) fail(err error) {
 	select {
 	case r.failures <- err:

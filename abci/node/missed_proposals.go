@@ -11,11 +11,10 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// missedProposals tracks which validators missed their last turn as proposer. Validators have equal
-// powers. So CometBFT's proposer advances by one validator with each height, and with each round of
-// a height. With n validators, one validator is the first proposer, that of round 0, at heights h
-// and h-n. The result is an estimate of this node and affects only timeouts. Only FinalizeBlock
-// uses it.
+// missedProposals tracks which validators missed their last turn as proposer. Validators have equal powers. So
+// CometBFT's proposer advances by one validator with each height, and with each round of a height. With n validators,
+// one validator is the first proposer, that of round 0, at heights h and h-n. The result is an estimate of this node
+// and affects only timeouts. Only FinalizeBlock uses it.
 type missedProposals struct {
 	height     int64    // the height of the last observed block
 	proposer   string   // the proposer's address in the header of the last observed block
@@ -52,10 +51,9 @@ func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, gradientSen
 	return n > 0 && t.missed[(b.Height+1)%n]
 }
 
-// recordDecision records that the last block was decided in the given round of consensus, with n
-// validators. The proposers of the earlier rounds missed their turns. If the round is not 0, the
-// proposer of that round may have proposed the block of an earlier proposer again. The block names
-// only that earlier proposer.
+// recordDecision records that the last block was decided in the given round of consensus, with n validators. The
+// proposers of the earlier rounds missed their turns. If the round is not 0, the proposer of that round may have
+// proposed the block of an earlier proposer again. The block names only that earlier proposer.
 func (t *missedProposals) recordDecision(round, n int64) {
 	for at := t.height; at < t.height+min(round, n); at++ {
 		t.missed[at%n] = true

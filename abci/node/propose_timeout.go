@@ -10,8 +10,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// lostTurnShare is the divisor of timeout_propose for a proposer that missed its last turn (see
-// missedProposals).
+// lostTurnShare is the divisor of timeout_propose for a proposer that missed its last turn (see missedProposals).
 const lostTurnShare = 10
 
 // proposeTimeout sets CometBFT's timeout for the first proposer of the next height. The second

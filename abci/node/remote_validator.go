@@ -21,9 +21,8 @@ import (
 const (
 	// signerPatience is the time for which a starting node waits for the remote signer.
 	signerPatience = 30 * time.Second
-	// signerPause is the max time that a signature waits for the connection of the remote signer.
-	// It is short, because consensus waits for the signature. Without a signature the node
-	// continues as an observer.
+	// signerPause is the max time that a signature waits for the connection of the remote signer. It is short, because
+	// consensus waits for the signature. Without a signature the node continues as an observer.
 	signerPause = 200 * time.Millisecond
 )
 
@@ -91,8 +90,7 @@ func (v *remoteValidator) isAway() bool { return v == nil || !v.endpoint.IsConne
 // Close closes the connection and the listener.
 func (v *remoteValidator) Close() error { return v.endpoint.Stop() }
 
-// listenForSigner listens for the remote signer. A Unix socket takes connections of this user and of
-// the listed users.
+// listenForSigner listens for the remote signer. A Unix socket takes connections of this user and of the listed users.
 func listenForSigner(at string, users []uint32, key *p2p.NodeKey, logger log.Logger) (*privval.SignerListenerEndpoint,
 	error) {
 	protocol, _ := cmtnet.ProtocolAndAddress(at)

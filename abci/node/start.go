@@ -162,9 +162,8 @@ func StartContext(ctx context.Context, c *config.Config, a home.AppConfig, logge
 	return r, nil
 }
 
-// checkHome rejects a home whose node must not start. It warns about settings in config.toml that
-// CometBFT does not have, and about exposed key files. If the home of a member has no data folder,
-// checkHome makes one.
+// checkHome rejects a home whose node must not start. It warns about settings in config.toml that CometBFT does not
+// have, and about exposed key files. If the home of a member has no data folder, checkHome makes one.
 func checkHome(c *config.Config, a home.AppConfig, logger log.Logger) error {
 	if err := home.CheckKeys(c.RootDir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		logger.Warn("a key has no effect: correct or remove it", "err", err)
@@ -181,8 +180,7 @@ func checkHome(c *config.Config, a home.AppConfig, logger log.Logger) error {
 	return home.RestoreData(c, logger)
 }
 
-// warnKeys warns about key files that other users can read, and about plain key files in a home
-// with encrypted keys.
+// warnKeys warns about key files that other users can read, and about plain key files in a home with encrypted keys.
 func warnKeys(c *config.Config, a home.AppConfig, logger log.Logger) error {
 	home.WarnReadable(logger, home.InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile())
 	plain, err := home.PlainKeys(c, a)

@@ -34,8 +34,7 @@ func (r *Running) Stop() error {
 		go func() {
 			err := r.Node.Stop()
 			r.Node.Wait()
-			// Without Stop of ProxyApp, a goroutine of the node would keep the application in
-			// memory.
+			// Without Stop of ProxyApp, a goroutine of the node would keep the application in memory.
 			stopped <- errors.Join(err, r.Node.ProxyApp().Stop())
 		}()
 		select {

@@ -18,10 +18,9 @@ import (
 // another version of the state machine. A supervisor must not restart the program.
 const ExitVersion = 4
 
-// A node that has executed the last height of its version waits until its peers have executed that
-// height too. It waits at least minPeerWait and at most maxPeerWait, and checks every
-// peerWaitPause. minPeerWait is needed because block sync panics if it is stopped between executing
-// a block and completing the processing of that block.
+// A node that has executed the last height of its version waits until its peers have executed that height too. It waits
+// at least minPeerWait and at most maxPeerWait, and checks every peerWaitPause. minPeerWait is needed because block
+// sync panics if it is stopped between executing a block and completing the processing of that block.
 const (
 	minPeerWait   = time.Second
 	maxPeerWait   = 30 * time.Second
@@ -98,8 +97,7 @@ func (s signer) SignProposal(chainID string, proposal *cmtproto.Proposal) error 
 type upgradeHalt struct {
 	isArmed   bool            // whether CometBFT has replayed its blocks; set before the node starts
 	lastState chan *app.State // receives the state after the last height of this version
-	// blocked is closed when CometBFT has delivered a block of the other version and is blocked in
-	// FinalizeBlock.
+	// blocked is closed when CometBFT has delivered a block of the other version and is blocked in FinalizeBlock.
 	blocked chan struct{}
 	stop    chan struct{} // closed by Stop
 	once    sync.Once
@@ -109,9 +107,8 @@ func newUpgradeHalt() *upgradeHalt {
 	return &upgradeHalt{lastState: make(chan *app.State, 1), blocked: make(chan struct{}), stop: make(chan struct{})}
 }
 
-// watchUpgrade stops the node after the last height of this version. It must be called after
-// CometBFT has replayed its blocks. It fails with ErrVersion if the replay already reached that
-// height.
+// watchUpgrade stops the node after the last height of this version. It must be called after CometBFT has replayed its
+// blocks. It fails with ErrVersion if the replay already reached that height.
 func (r *Running) watchUpgrade(logger log.Logger) error {
 	if s := r.Application.State(); s != nil {
 		if err := s.Executable(); err != nil {
@@ -132,9 +129,8 @@ func (r *Running) watchUpgrade(logger log.Logger) error {
 	return nil
 }
 
-// waitForPeers waits until all connected peers have reached the given height. If this node stopped
-// at once, a peer that lacks the last block might find no node that sends it. Such a peer would
-// never reach the upgrade's height.
+// waitForPeers waits until all connected peers have reached the given height. If this node stopped at once, a peer that
+// lacks the last block might find no node that sends it. Such a peer would never reach the upgrade's height.
 func (r *Running) waitForPeers(height int64) {
 	least, most := time.Now().Add(minPeerWait), time.After(maxPeerWait)
 	for time.Now().Before(least) || r.isPeerBelow(height) {

@@ -14,9 +14,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// validatorVotes counts the decided blocks since the last commit with a vote of this node's validator key. It
-// warns if the chain has another validator key for the node's participant, because this node's votes then do not
-// count.
+// validatorVotes counts the decided blocks since the last commit with a vote of this node's validator key. It warns if
+// the chain has another validator key for the node's participant, because this node's votes then do not count.
 type validatorVotes struct {
 	participant []byte        // a signing key of the participant
 	key         crypto.PubKey // the validator key that signs at this node, nil at a relay

@@ -36,11 +36,10 @@ func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppC
 	return nil
 }
 
-// runWorker runs the worker in the node's process when the node has caught up, because a gradient
-// for a round that closed long ago would be useless. Only the worker stops, and the validator
-// continues, in three cases: the worker's journal is damaged, in use or of another participant; the
-// signer signs for another participant; or the training data cannot be read. Any other error of the
-// worker stops the node.
+// runWorker runs the worker in the node's process when the node has caught up, because a gradient for a round that
+// closed long ago would be useless. Only the worker stops, and the validator continues, in three cases: the worker's
+// journal is damaged, in use or of another participant; the signer signs for another participant; or the training data
+// cannot be read. Any other error of the worker stops the node.
 func (r *Running) runWorker(ctx context.Context, chain worker.Chain, conf worker.Config, logger log.Logger) error {
 	err := r.network.Synced(ctx)
 	if err == nil {

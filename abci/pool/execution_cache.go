@@ -21,8 +21,7 @@ type Executor struct {
 	now      func() time.Time
 	metrics  *metrics.Metrics
 	outcomes *memo.Bounded[[32]byte, *app.Outcome]
-	// rounds caches the results of rounds, under the contentKey of a block that has only the
-	// round's transactions.
+	// rounds caches the results of rounds, under the contentKey of a block that has only the round's transactions.
 	rounds *memo.Bounded[[32]byte, *app.Closed]
 }
 

@@ -46,10 +46,9 @@ func slotOf(t *tx.Tx) slot {
 }
 
 const (
-	// maxPending is the max number of pending operations of one kind from one sender; all outsiders
-	// count as one sender. It equals the max number of operations in a block. A limit of one
-	// operation for each subject would not be enough, because a participant can make up any number
-	// of Joins and approve each of them.
+	// maxPending is the max number of pending operations of one kind from one sender; all outsiders count as one sender.
+	// It equals the max number of operations in a block. A limit of one operation for each subject would not be enough,
+	// because a participant can make up any number of Joins and approve each of them.
 	maxPending = 64
 	// maxOperationBytes bounds the bytes of an operation. The largest valid operation starts an
 	// epoch with an external model of 32 KiB and a ledger. Without the bound, approvals that are
@@ -67,9 +66,8 @@ type Pool struct {
 	byHash      map[[32]byte]*tx.Tx     // the transactions in the slots, by hash
 	bySignature map[signatureKey]*tx.Tx // the latest transaction with each signature
 	order       []slot                  // the slots in order of arrival
-	// pending and operations are the transactions for snapshots, in order of arrival, and senders are
-	// the participants that Snapshot.Senders lists. The pool only appends to these slices, so that
-	// snapshots share their memory.
+	// pending and operations are the transactions for snapshots, in order of arrival, and senders are the participants
+	// that Snapshot.Senders lists. The pool only appends to these slices, so that snapshots share their memory.
 	pending, operations []*tx.Tx
 	senders             []uint32
 	bytes               int64              // the total size of the transactions in the slots
@@ -141,8 +139,7 @@ func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 	return nil, nil
 }
 
-// Check returns the error with which Add would reject a transaction. It does not add the
-// transaction.
+// Check returns the error with which Add would reject a transaction. It does not add the transaction.
 func (p *Pool) Check(t *tx.Tx) error {
 	p.mu.Lock()
 	state, err := p.state, p.checkVacant(slotOf(t), t)
@@ -219,8 +216,7 @@ func (p *Pool) checkVacant(at slot, t *tx.Tx) error {
 	return nil
 }
 
-// count returns the number of filled slots that have the same kind and the same participant as the
-// slot like.
+// count returns the number of filled slots that have the same kind and the same participant as the slot like.
 func (p *Pool) count(like slot) int {
 	n := 0
 	for held := range p.slots {
@@ -259,16 +255,14 @@ func (p *Pool) Find(hash [32]byte) *tx.Tx {
 	return p.byHash[hash]
 }
 
-// admitCost is the approximate cost of verifying a transaction's signature and VRF proof, in
-// integer additions.
+// admitCost is the approximate cost of verifying a transaction's signature and VRF proof, in integer additions.
 const admitCost = 1 << 16
 
-// Advance moves the pool to a committed state and drops stale transactions. After an empty block no
-// transaction is stale. After any other block Advance checks the operations again. It checks
-// gradients, commitments and aggregates again only if the block closed the round, ended the commit
-// phase or changed a participant. A change of a participant matters because, for example, a
-// gradient that is signed with a former key makes its aggregate invalid. record is that of the round
-// that the block closed, nil if it closed none.
+// Advance moves the pool to a committed state and drops stale transactions. After an empty block no transaction is
+// stale. After any other block Advance checks the operations again. It checks gradients, commitments and aggregates
+// again only if the block closed the round, ended the commit phase or changed a participant. A change of a participant
+// matters because, for example, a gradient that is signed with a former key makes its aggregate invalid. record is that
+// of the round that the block closed, nil if it closed none.
 func (p *Pool) Advance(s *app.State, record *app.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

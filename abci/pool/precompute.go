@@ -9,10 +9,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Precomputer runs the rule in the background when the last required gradient arrives, at most once
-// for each committed state. So every node computes Delta while the leader makes and sends the
-// aggregate. Drafting, proposing and verifying then reuse that Delta. Precomputer never affects
-// which blocks are valid.
+// Precomputer runs the rule in the background when the last required gradient arrives, at most once for each committed
+// state. So every node computes Delta while the leader makes and sends the aggregate. Drafting, proposing and verifying
+// then reuse that Delta. Precomputer never affects which blocks are valid.
 type Precomputer struct {
 	Log       log.Logger
 	lastState atomic.Pointer[app.State] // the state of the last run

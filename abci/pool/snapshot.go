@@ -73,9 +73,8 @@ func (p *Pool) exposeAll() {
 	}
 }
 
-// Senders lists the participants with a pending gradient for the open round. In the commit phase it
-// lists the participants whose commitment is pending or in the state. The caller must not modify the
-// slice.
+// Senders lists the participants with a pending gradient for the open round. In the commit phase it lists the
+// participants whose commitment is pending or in the state. The caller must not modify the slice.
 func (v Snapshot) Senders() []uint32 { return v.senders }
 
 // Holds reports whether the snapshot has an aggregate with the leader and the view of a.

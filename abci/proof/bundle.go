@@ -1,8 +1,7 @@
 package proof
 
-// Bundle proves the model after one closed round. It holds the round's record, which has the hash
-// of the model, and the values that a reader needs to interpret the record. All values are proven
-// for one state.
+// Bundle proves the model after one closed round. It holds the round's record, which has the hash of the model, and the
+// values that a reader needs to interpret the record. All values are proven for one state.
 type Bundle struct {
 	Round        Proven `json:"round"`        // the round's record
 	Progress     Proven `json:"progress"`     // the progress, which names the running epoch

@@ -1,7 +1,6 @@
-// Package proof proves a value of the state, or the record of a closed round, against the
-// application hash in a block's header. Its operators run in CometBFT's merkle.ProofRuntime:
-// merkle.ValueOp in each tree, and three operators that compute the value of a leaf from the
-// requested value.
+// Package proof proves a value of the state, or the record of a closed round, against the application hash in a block's
+// header. Its operators run in CometBFT's merkle.ProofRuntime: merkle.ValueOp in each tree, and three operators that
+// compute the value of a leaf from the requested value.
 //
 //	State          proves a value of a state
 //	History        proves the records of closed rounds

@@ -12,10 +12,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// History proves the records of closed rounds. A state holds only the frontier of the history's
-// Merkle tree, which is not enough for a proof. History holds about two hashes for each round, and
-// a proof needs O(log rounds) hashes. The zero value is an empty history. It is safe for concurrent
-// use.
+// History proves the records of closed rounds. A state holds only the frontier of the history's Merkle tree, which is
+// not enough for a proof. History holds about two hashes for each round, and a proof needs O(log rounds) hashes. The
+// zero value is an empty history. It is safe for concurrent use.
 type History struct {
 	mu     sync.Mutex
 	last   *app.Record      // the last added record; nil if the history is empty
@@ -35,10 +34,9 @@ func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// Grow adds new records until the history has size records. It reads them through the function
-// records, which calls each for the stored records, in the order in which their rounds closed. The
-// first call is for the record that follows after, or for the first record if after is nil. The
-// last call is the one that returns false.
+// Grow adds new records until the history has size records. It reads them through the function records, which calls
+// each for the stored records, in the order in which their rounds closed. The first call is for the record that follows
+// after, or for the first record if after is nil. The last call is the one that returns false.
 func (h *History) Grow(size uint64, records func(after *app.Record, each func(*app.Record) bool) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,15 +93,13 @@ func (h *History) Round(s *app.State, r *app.Record) (Proven, error) {
 	return proven, proven.Verify("round/"+pair.Key, hash[:])
 }
 
-// Model returns a proof of the parameters after a round. It extends the given proof of the round's
-// record.
+// Model returns a proof of the parameters after a round. It extends the given proof of the round's record.
 func Model(parameters []byte, record Proven) Proven {
 	ops := []cmtcrypto.ProofOp{wholeOperator{OpChunks}.ProofOp(), recordOp{record.Value}.ProofOp()}
 	return Proven{Value: parameters, Ops: operators(append(ops, record.Ops.Ops...)...)}
 }
 
-// Chunk returns a proof of chunk i of the parameters after a round. It extends the given proof of
-// the round's record.
+// Chunk returns a proof of chunk i of the parameters after a round. It extends the given proof of the round's record.
 func Chunk(parameters []byte, i uint64, record Proven) (Proven, error) {
 	chunks := app.Chunks(parameters)
 	if i >= uint64(len(chunks)) {

@@ -17,9 +17,8 @@ const (
 	OpRecord = "spdl:record" // its input is the root over the parameters, its output the record with that root
 )
 
-// These are the keys of the operators: keyModelHash for OpRecord, and keyWhole for OpList and
-// OpChunks. No leaf has such a key, so a proof cannot contain an operator that the verifier did not
-// request.
+// These are the keys of the operators: keyModelHash for OpRecord, and keyWhole for OpList and OpChunks. No leaf has
+// such a key, so a proof cannot contain an operator that the verifier did not request.
 const (
 	keyWhole     = "*"
 	keyModelHash = "model_hash"

@@ -12,8 +12,7 @@ import (
 )
 
 var (
-	// ErrNotProven is wrapped by every error about a value that does not follow from an application
-	// hash.
+	// ErrNotProven is wrapped by every error about a value that does not follow from an application hash.
 	ErrNotProven = errors.New("proof does not hold")
 	// ErrNoValue means that a state has no value under a key.
 	ErrNoValue = errors.New("nothing in the state to prove")
@@ -55,9 +54,8 @@ func KeyPath(key string) string {
 	return path.String()
 }
 
-// Verify returns an error if the operators do not prove that the state with the application hash
-// appHash has the value under the given key. The caller must pass the key that it requested, not a
-// key from the answer.
+// Verify returns an error if the operators do not prove that the state with the application hash appHash has the value
+// under the given key. The caller must pass the key that it requested, not a key from the answer.
 func (p Proven) Verify(key string, appHash []byte) error {
 	if p.Ops == nil || len(p.Ops.Ops) != len(operatorKeys(key)) {
 		return fmt.Errorf("%w: %q takes %d operators, the proof has %d", ErrNotProven, key, len(operatorKeys(key)),

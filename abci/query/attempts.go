@@ -15,9 +15,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Attempt is an aggregate that did not close its round. It is an observation of this node: another
-// node may not have seen the aggregate, and the chain records only that the aggregate's leader was
-// passed over.
+// Attempt is an aggregate that did not close its round. It is an observation of this node: another node may not have
+// seen the aggregate, and the chain records only that the aggregate's leader was passed over.
 type Attempt struct {
 	Leader   uint32 `json:"leader"`
 	View     uint32 `json:"view"`

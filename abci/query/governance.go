@@ -46,8 +46,7 @@ func queryLeader(_ *Queries, s *app.State, _ string) (any, error) {
 	return l, nil
 }
 
-// Election is the answer to /election/{t}: the VRF outputs that the gradients of a closed round
-// proved, largest first.
+// Election is the answer to /election/{t}: the VRF outputs that the gradients of a closed round proved, largest first.
 type Election struct {
 	Epoch   uint64   `json:"epoch"`
 	Round   uint64   `json:"round"`

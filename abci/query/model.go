@@ -21,9 +21,8 @@ func (q *Queries) queryModel(s *app.State, arg string) (any, error) {
 	return q.modelAfter(s, epoch, t)
 }
 
-// modelAfter returns the model after a closed round, or ErrNotFound if this node does not have the
-// model. A node has the models after the last rounds, the final model of each epoch, and the models
-// of checkpoints.
+// modelAfter returns the model after a closed round, or ErrNotFound if this node does not have the model. A node has
+// the models after the last rounds, the final model of each epoch, and the models of checkpoints.
 func (q *Queries) modelAfter(s *app.State, epoch, t uint64) (ModelState, error) {
 	r, err := q.record(s, epoch, t)
 	if err != nil {

@@ -17,8 +17,7 @@ type Spend struct {
 	Delta          float64  `json:"delta"`
 	Budget         float64  `json:"budget"` // the epsilon that the participant may spend
 	Left           *uint64  `json:"left"`   // the participations that the budget still pays for; null if Epsilon is null
-	// Guarantee is true if Epsilon is a guarantee: Epsilon is not null, and no epoch had the
-	// parameters of a test chain.
+	// Guarantee is true if Epsilon is a guarantee: Epsilon is not null, and no epoch had the parameters of a test chain.
 	Guarantee bool `json:"guarantee"`
 	// TrainerClips is true if the guarantee also depends on clipping by the participants' own
 	// programs, in the running epoch or in an ended epoch.
@@ -48,8 +47,7 @@ func SpendOf(s *app.State, p *app.Participant) (Spend, error) {
 	return out, err
 }
 
-// GreatestSpend returns the largest epsilon that any participant has spent, nil if the ledger is
-// incomplete.
+// GreatestSpend returns the largest epsilon that any participant has spent, nil if the ledger is incomplete.
 func GreatestSpend(s *app.State) *float64 {
 	if !app.Accounted(s.Params, s.Epochs) {
 		return nil

@@ -64,8 +64,7 @@ func (q *Queries) prove(s *app.State, path string) (key string, p proof.Proven, 
 	return path, p, notFound(err)
 }
 
-// proveChunk proves one chunk of the model after a closed round. The argument is {round}/{i} or
-// {epoch}/{round}/{i}.
+// proveChunk proves one chunk of the model after a closed round. The argument is {round}/{i} or {epoch}/{round}/{i}.
 func (q *Queries) proveChunk(s *app.State, arg string) (key string, p proof.Proven, err error) {
 	cut := strings.LastIndex(arg, "/")
 	epoch, t, err := roundArgument(s, arg[:cut])

@@ -84,8 +84,7 @@ const WorkerStopped = "stopped"
 // blocks without it.
 const ValidatorPaused = "paused"
 
-// Home is a node's declaration about its own home: the worker, its trainer and signer, and the
-// validator.
+// Home is a node's declaration about its own home: the worker, its trainer and signer, and the validator.
 type Home struct {
 	Trainer string `json:"trainer,omitempty"` // "contained" (in the sandbox) or "not contained"; empty without a trainer
 	Consent string `json:"consent,omitempty"` // "awaited", "consented" or "rejected"; empty unless worker.consent is "ask"
@@ -97,8 +96,7 @@ type Home struct {
 	BlocksSinceVote int64  `json:"blocks_since_vote,omitempty"`
 	Validator       string `json:"validator,omitempty"` // ValidatorPaused; otherwise empty
 	Worker          string `json:"worker,omitempty"`    // WorkerStopped; otherwise empty
-	// Convicted is the offence that is on record against the participant (app.Conviction), empty if
-	// there is none.
+	// Convicted is the offence that is on record against the participant (app.Conviction), empty if there is none.
 	Convicted string `json:"convicted,omitempty"`
 	// Resting is whether rounds close without waiting for the participant, because it was late.
 	Resting bool `json:"resting,omitempty"`
@@ -295,8 +293,7 @@ func (q *Queries) queryRound(s *app.State, arg string) (any, error) {
 	return q.record(s, epoch, t)
 }
 
-// record loads the record of a closed round. It fails with ErrNotFound if the store does not have
-// the record.
+// record loads the record of a closed round. It fails with ErrNotFound if the store does not have the record.
 func (q *Queries) record(s *app.State, epoch, t uint64) (r *app.Record, err error) {
 	if s.IsClosed(epoch, t) { // a search for any other round would find nothing
 		r, err = q.Store.Record(epoch, t)

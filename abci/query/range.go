@@ -28,16 +28,14 @@ type RangeInfo struct {
 	Bytes  int    `json:"bytes"`          // the length of the whole answer in bytes
 }
 
-// rangePaths maps the paths that are also answered in pieces, as bytes and not JSON, to their
-// functions.
+// rangePaths maps the paths that are also answered in pieces, as bytes and not JSON, to their functions.
 var rangePaths = map[string]func(q *Queries, s *app.State, arg string) (RangeInfo, []byte, error){
 	"model":    (*Queries).rangeModel,
 	"velocity": rangeVelocity,
 	"kept":     (*Queries).rangeKept,
 }
 
-// byteRange is a requested range of bytes, from begin up to but not including end. If the request
-// has no end, end is 0.
+// byteRange is a requested range of bytes, from begin up to but not including end. If the request has no end, end is 0.
 type byteRange struct{ begin, end uint64 }
 
 // readByteRange parses from=A&to=B. If there is no to=B, the piece has the max length.
@@ -71,9 +69,8 @@ func (sp byteRange) slice(data []byte) ([]byte, error) {
 	return data[sp.begin:sp.end], nil
 }
 
-// queryRange answers name/arg?range with bytes. An answer from the current state changes with the
-// next block, so a client requests further pieces at the height of the first piece, while that
-// answer is cached.
+// queryRange answers name/arg?range with bytes. An answer from the current state changes with the next block, so a
+// client requests further pieces at the height of the first piece, while that answer is cached.
 func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, text string,
 	r *abcitypes.ResponseQuery) error {
 	name, arg, _ := strings.Cut(path, "/")
@@ -116,9 +113,8 @@ func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, te
 	return err
 }
 
-// rangeKey returns the cache key of the requested answer, and the argument in the form
-// {epoch}/{round}. If the answer belongs to a closed round, it never changes, and the key has no
-// height. Any other key has a height.
+// rangeKey returns the cache key of the requested answer, and the argument in the form {epoch}/{round}. If the answer
+// belongs to a closed round, it never changes, and the key has no height. Any other key has a height.
 func rangeKey(req *abcitypes.RequestQuery, s *app.State, name, arg string) (key, full string, err error) {
 	if arg == "" {
 		height := s.Height

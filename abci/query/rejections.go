@@ -73,9 +73,8 @@ func NewRejections() *Rejections {
 	return &Rejections{byRound: map[params.RoundID]map[rejectionKey]*Rejection{}}
 }
 
-// Add counts a gradient that was rejected for its content, under the name of the result code. It
-// ignores gradients that are not for the open round or not in the name of a member, so that
-// outsiders cannot fill the memory.
+// Add counts a gradient that was rejected for its content, under the name of the result code. It ignores gradients that
+// are not for the open round or not in the name of a member, so that outsiders cannot fill the memory.
 func (r *Rejections) Add(s *app.State, t *tx.Tx, reason string, err error) {
 	g := t.Gradient
 	if !ByContent(t, err) || g.Epoch != s.Progress.Epoch || g.Round != s.Progress.Round {
@@ -142,8 +141,7 @@ func (r *Rejections) list(round *params.RoundID) []Rejection {
 	return out
 }
 
-// queryRefusals returns the remembered rejections of the round that arg names, or of all rounds if
-// arg is empty.
+// queryRefusals returns the remembered rejections of the round that arg names, or of all rounds if arg is empty.
 func (q *Queries) queryRefusals(s *app.State, arg string) (any, error) {
 	if arg == "" {
 		return q.Rejections.list(nil), nil

@@ -39,13 +39,11 @@ type Moments struct {
 	// OwnAt is the next height when this node's own gradient arrived. QuorumAt is the next height
 	// when N-f gradients had arrived. Either is 0 if this node did not observe the arrival.
 	OwnAt, QuorumAt uint64
-	// Slow is true if this node's commitment arrived when the commit phase could already end
-	// without that commitment.
+	// Slow is true if this node's commitment arrived when the commit phase could already end without that commitment.
 	Slow bool
 }
 
-// Timings records when the stages of each round ended on this node's wall clock. It does not affect
-// the state.
+// Timings records when the stages of each round ended on this node's wall clock. It does not affect the state.
 type Timings struct {
 	mu       sync.Mutex
 	now      func() time.Time
@@ -59,8 +57,7 @@ func NewTimings(now func() time.Time) *Timings {
 	return &Timings{now: now, byRound: map[params.RoundID]*Moments{}}
 }
 
-// moments returns the moments of a round, and adds the round if it is new. The caller holds the
-// lock.
+// moments returns the moments of a round, and adds the round if it is new. The caller holds the lock.
 func (t *Timings) moments(p params.RoundID) *Moments {
 	m := t.byRound[p]
 	if m == nil {
@@ -103,9 +100,8 @@ func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
 	}
 }
 
-// recordCommitment records the arrival of this node's own commitment. A commitment is the hash of a
-// computed gradient, so its arrival ends the computation and begins the exchange. The caller holds
-// the lock.
+// recordCommitment records the arrival of this node's own commitment. A commitment is the hash of a computed gradient,
+// so its arrival ends the computation and begins the exchange. The caller holds the lock.
 func (t *Timings) recordCommitment(c *tx.Commit, s *app.State) {
 	m := t.moments(params.RoundID{Epoch: c.Epoch, Round: c.Round})
 	if !t.hasOwn || c.Participant != t.ownIndex || !m.Own.IsZero() {
@@ -136,9 +132,8 @@ func (t *Timings) recordGradient(g *tx.Gradient, v pool.Snapshot) {
 	}
 }
 
-// RecordClosing records that the round r closed. previous is the state before the block that closed
-// r. If r closed without a required gradient, the aggregate ends the exchange, and later gradients
-// do not count.
+// RecordClosing records that the round r closed. previous is the state before the block that closed r. If r closed
+// without a required gradient, the aggregate ends the exchange, and later gradients do not count.
 func (t *Timings) RecordClosing(previous *app.State, r *app.Record) Moments {
 	present := make([]uint32, len(r.Contributions))
 	for i, c := range r.Contributions {
@@ -155,8 +150,7 @@ func (t *Timings) RecordClosing(previous *app.State, r *app.Record) Moments {
 	return *m
 }
 
-// Get returns the timing of a closed round. It returns false if the round is not closed or not
-// remembered.
+// Get returns the timing of a closed round. It returns false if the round is not closed or not remembered.
 func (t *Timings) Get(epoch, round uint64) (Timing, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

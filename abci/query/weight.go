@@ -9,9 +9,8 @@ const weighingRule, weightParts = "agnostic-mean", 1 << 20
 // Weighs reports whether the scores of a rule tell the weights of gradients.
 func Weighs(rule string) bool { return rule == weighingRule }
 
-// WeightOf returns the weight of a gradient in Delta: 1 for an equal share, 0 for none. A gradient
-// that the rule left out has weight 0. WeightOf returns nil if the record does not tell the weight
-// of a selected gradient.
+// WeightOf returns the weight of a gradient in Delta: 1 for an equal share, 0 for none. A gradient that the rule left
+// out has weight 0. WeightOf returns nil if the record does not tell the weight of a selected gradient.
 func WeightOf(r *app.Record, c app.Contribution) *float64 {
 	weight := 0.0
 	switch {

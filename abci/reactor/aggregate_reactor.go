@@ -17,10 +17,9 @@ const (
 	aggregateQueue    = 16
 )
 
-// AggregateReactor is the p2p reactor for aggregates. It sends aggregates on their own channel. The
-// mempool's channel sends in order: an aggregate would wait there behind all gradients of the
-// round, although the round waits only for the aggregate. The mempool also sends the aggregate, for
-// peers that connect later.
+// AggregateReactor is the p2p reactor for aggregates. It sends aggregates on their own channel. The mempool's channel
+// sends in order: an aggregate would wait there behind all gradients of the round, although the round waits only for
+// the aggregate. The mempool also sends the aggregate, for peers that connect later.
 type AggregateReactor struct {
 	p2p.BaseReactor
 	Pool     mempool.Mempool

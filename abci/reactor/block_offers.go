@@ -217,8 +217,7 @@ func (r *BlockReactor) requestParts(a *assembly, list []*offer, has *bits.BitArr
 	default:
 		list = slices.Clone(list)
 		slices.SortStableFunc(list, func(x, y *offer) int { return r.stranger(x.peer) - r.stranger(y.peer) })
-		want := &PartRequest{Height: list[0].block.Height, Total: a.parts.Total(), Root: a.parts.Hash(),
-			Has: bitmap}
+		want := &PartRequest{Height: list[0].block.Height, Total: a.parts.Total(), Root: a.parts.Hash(), Has: bitmap}
 		for _, x := range list[:min(len(list), 1<<min(a.requests, 16))] {
 			x.peer.TrySend(p2p.Envelope{ChannelID: blockChannel, Message: &BlockGossip{Want: want}})
 		}

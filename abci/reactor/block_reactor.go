@@ -44,12 +44,11 @@ type BlockPool interface {
 	State() *app.State
 }
 
-// BlockReactor is CometBFT's consensus reactor with another way to send blocks. CometBFT itself
-// sends to each peer every part of a block that the peer lacks. Here a node that has all parts
-// sends a compact block: the hashes of the block's transactions, which the peer has in its pool,
-// and the bytes between the transactions. The peer rebuilds the parts, and requests the parts that
-// it cannot rebuild. CometBFT sends the requested parts. It also sends all parts to a peer that
-// does not have the channel or is at an earlier height.
+// BlockReactor is CometBFT's consensus reactor with another way to send blocks. CometBFT itself sends to each peer
+// every part of a block that the peer lacks. Here a node that has all parts sends a compact block: the hashes of the
+// block's transactions, which the peer has in its pool, and the bytes between the transactions. The peer rebuilds the
+// parts, and requests the parts that it cannot rebuild. CometBFT sends the requested parts. It also sends all parts to
+// a peer that does not have the channel or is at an earlier height.
 //
 // Only the transport changes: CometBFT verifies each part, and sends proposals and votes itself.
 type BlockReactor struct {
@@ -162,8 +161,7 @@ func (r *BlockReactor) Receive(m p2p.Envelope) {
 	}
 }
 
-// onGossip handles a compact block or a request. It returns an error for a message that no honest
-// node sends.
+// onGossip handles a compact block or a request. It returns an error for a message that no honest node sends.
 func (r *BlockReactor) onGossip(from p2p.Peer, m *BlockGossip) error {
 	switch {
 	case m.Block != nil && m.Want == nil:
@@ -174,10 +172,9 @@ func (r *BlockReactor) onGossip(from p2p.Peer, m *BlockGossip) error {
 	return errors.New("a message that is neither a block nor a request")
 }
 
-// onBlock takes a compact block as an offer. It checks the height and the number of parts, and counts
-// the peer's blocks, before it computes the Merkle tree. An honest peer sends a block at the height
-// that this node told it, so at no height that is not open yet; at a lower height consensus needs no
-// block any more.
+// onBlock takes a compact block as an offer. It checks the height and the number of parts, and counts the peer's
+// blocks, before it computes the Merkle tree. An honest peer sends a block at the height that this node told it, so at
+// no height that is not open yet; at a lower height consensus needs no block any more.
 //
 // An honest peer may send the same block again: CometBFT's gossip forgets what a peer has when the
 // peer tells of another consensus round or of a polka. In one consensus round it has at most two
@@ -248,9 +245,8 @@ func (r *BlockReactor) countBlock(from p2p.Peer, height int64) error {
 	return nil
 }
 
-// onWant makes CometBFT send the parts that a peer lacks. It passes the peer's list of parts to
-// CometBFT in a NewValidBlock message, with which CometBFT nodes tell each other the parts that
-// they have.
+// onWant makes CometBFT send the parts that a peer lacks. It passes the peer's list of parts to CometBFT in a
+// NewValidBlock message, with which CometBFT nodes tell each other the parts that they have.
 func (r *BlockReactor) onWant(from p2p.Peer, m *PartRequest) error {
 	if m.Height < 1 || m.Total < 1 || m.Total > types.MaxBlockPartsCount || len(m.Has) != int(m.Total+63)/64 ||
 		len(m.Root) != tmhash.Size {

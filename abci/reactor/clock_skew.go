@@ -121,10 +121,9 @@ func (c *ClockReactor) Offsets() []query.PeerClock {
 	return all
 }
 
-// onTime records a peer's time. If the median of all clocks differs from this node's clock by more
-// than clockBound, onTime warns, at most once a minute. With fewer than minClocks peers it does not
-// warn, because a single false clock could move the median. It ignores strangers, because their
-// number is unbounded.
+// onTime records a peer's time. If the median of all clocks differs from this node's clock by more than clockBound,
+// onTime warns, at most once a minute. With fewer than minClocks peers it does not warn, because a single false clock
+// could move the median. It ignores strangers, because their number is unbounded.
 func (c *ClockReactor) onTime(peer p2p.ID, at time.Time) {
 	if c.isTrusted != nil && !c.isTrusted(peer) {
 		return

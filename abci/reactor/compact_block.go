@@ -36,9 +36,8 @@ var (
 	errForged = errors.New("compact block does not match its Merkle tree")
 )
 
-// compactBlock is a CompactBlock whose form is checked. In the block, literals (bytes that the
-// compact block holds itself) and referred transactions alternate. ends holds the offsets in the
-// block at which they end.
+// compactBlock is a CompactBlock whose form is checked. In the block, literals (bytes that the compact block holds
+// itself) and referred transactions alternate. ends holds the offsets in the block at which they end.
 type compactBlock struct {
 	*CompactBlock
 	header types.PartSetHeader
@@ -46,9 +45,8 @@ type compactBlock struct {
 	ends   []int
 }
 
-// readCompact checks the form of a compact block: the numbers of parts and transactions must be
-// within their bounds, and the size of the block must fit the number of parts. The error wraps
-// errCompact.
+// readCompact checks the form of a compact block: the numbers of parts and transactions must be within their bounds,
+// and the size of the block must fit the number of parts. The error wraps errCompact.
 func readCompact(m *CompactBlock) (*compactBlock, error) {
 	parts, txs := len(m.Leaves)/tmhash.Size, len(m.Hashes)/len(hash{})
 	switch {
@@ -113,9 +111,8 @@ func (b *compactBlock) hasPart(height int64, p *cmtproto.Part) bool {
 		bytes.Equal(b.proofs[p.Index].LeafHash, p.Proof.LeafHash)
 }
 
-// rebuildPart rebuilds a part from the transactions that this node has. If it fails, it returns nil
-// with the hash of the first missing transaction, or with errForged. A part within one transaction
-// shares the transaction's memory.
+// rebuildPart rebuilds a part from the transactions that this node has. If it fails, it returns nil with the hash of
+// the first missing transaction, or with errForged. A part within one transaction shares the transaction's memory.
 func (b *compactBlock) rebuildPart(index int, held func(hash) *tx.Tx) (*cmtproto.Part, hash, error) {
 	from := index * partBytes
 	to := min(from+partBytes, b.ends[len(b.ends)-1])

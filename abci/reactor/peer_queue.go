@@ -17,9 +17,8 @@ import (
 const (
 	// maxHashes bounds the number of hashes in one message.
 	maxHashes = 1024
-	// announcePause is the time for which hashes are collected before they are announced; up to 100
-	// % jitter is added. In that time the peer's own announcement or the transaction itself may
-	// arrive, and the hash then need not be announced.
+	// announcePause is the time for which hashes are collected before they are announced; up to 100 % jitter is added. In
+	// that time the peer's own announcement or the transaction itself may arrive, and the hash then need not be announced.
 	announcePause = 20 * time.Millisecond
 	// behindPause is the interval at which the queue checks a peer that is behind this node.
 	behindPause = 100 * time.Millisecond
@@ -68,8 +67,7 @@ func newPeerQueue(peer p2p.Peer, poolTx func(hash) *tx.Tx) *peerQueue {
 		sweepFlags: minFlags, sweepAnnouncements: minFlags}
 }
 
-// push queues a transaction. If the peer has the transaction, or this node has sent it, push does
-// nothing.
+// push queues a transaction. If the peer has the transaction, or this node has sent it, push does nothing.
 func (b *peerQueue) push(p queuedTx) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,8 +78,7 @@ func (b *peerQueue) push(p queuedTx) {
 	b.signal()
 }
 
-// announce queues announcements of transactions. nextAnnounced later leaves out transactions that
-// the peer has.
+// announce queues announcements of transactions. nextAnnounced later leaves out transactions that the peer has.
 func (b *peerQueue) announce(list ...queuedTx) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -180,9 +177,8 @@ func (b *peerQueue) run(quit <-chan struct{}) {
 	}
 }
 
-// nextMessage returns the next message, and a function to call when that message has been sent. If
-// there is no message, nextMessage returns the time until it must be called again; 0 means that
-// only wake ends the pause.
+// nextMessage returns the next message, and a function to call when that message has been sent. If there is no message,
+// nextMessage returns the time until it must be called again; 0 means that only wake ends the pause.
 func (b *peerQueue) nextMessage() (message *p2p.Envelope, done func(), wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

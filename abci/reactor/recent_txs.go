@@ -8,8 +8,7 @@ type hash [32]byte
 // String returns the first eight bytes in hexadecimal digits, for logs.
 func (h hash) String() string { return hex.EncodeToString(h[:8]) }
 
-// maxRecent is the max number of cached results. It is enough for several rounds of the largest
-// chains.
+// maxRecent is the max number of cached results. It is enough for several rounds of the largest chains.
 const maxRecent = 1 << 14
 
 // recentTxs caches the results of this node's last maxRecent admissions. A transaction with a
@@ -43,9 +42,8 @@ func (v *recentTxs) add(h hash, status txStatus) {
 	v.statuses[h] = status
 }
 
-// isSettled reports whether this node, at the given height, needs no further copy of a transaction
-// that is not pending. A transaction that was rejected at one height may be admitted at the next
-// height.
+// isSettled reports whether this node, at the given height, needs no further copy of a transaction that is not pending.
+// A transaction that was rejected at one height may be admitted at the next height.
 func (v *recentTxs) isSettled(h hash, height int64) bool {
 	said, ok := v.statuses[h]
 	return ok && (said.final || said.height == height)

@@ -17,18 +17,16 @@ const (
 	// peers together. Beyond that number each peer may still announce fairAnnounced transactions (a
 	// round of 512 participants), so that many peers together cannot shut out another peer.
 	maxAllAnnounced, fairAnnounced = 1 << 15, 1 << 9
-	// requestTimeout is the time after which a request without a delivery fails. After the first
-	// failure the node asks two peers, and after the third failure four peers. So k peers that
-	// withhold a transaction delay it by at most log2(k)+1 timeouts. For a peer that is delivering
-	// other transactions at that time the timeout is maxRequestTimeout.
+	// requestTimeout is the time after which a request without a delivery fails. After the first failure the node asks two
+	// peers, and after the third failure four peers. So k peers that withhold a transaction delay it by at most log2(k)+1
+	// timeouts. For a peer that is delivering other transactions at that time the timeout is maxRequestTimeout.
 	requestTimeout, maxRequestTimeout = 500 * time.Millisecond, 8 * time.Second
 	// failureDebt is the number of deliveries with which a peer compensates for one failure, and
 	// maxDebt the max number of deliveries that a peer owes.
 	failureDebt, maxDebt = 4, 64
-	// maxFailures is the number of consecutive failures after which a peer is paused for
-	// failurePause; at most one failure counts in each requestTimeout. A paused peer is asked last,
-	// and not before requestTimeout has passed since the announcement. A peer with fewer failures
-	// is asked after the peers without failures.
+	// maxFailures is the number of consecutive failures after which a peer is paused for failurePause; at most one failure
+	// counts in each requestTimeout. A paused peer is asked last, and not before requestTimeout has passed since the
+	// announcement. A peer with fewer failures is asked after the peers without failures.
 	maxFailures  = 8
 	failurePause = time.Minute
 )
@@ -219,10 +217,9 @@ func (w *requestScheduler) choose(asks []wantTx, h hash, x *request, now time.Ti
 	return asks
 }
 
-// These are the ranks of peers, best first. A proven peer is trusted, has delivered, and has
-// compensated for its failures. A proven stranger has also delivered and compensated; it ranks
-// lower because an attacker can run any number of strangers. Unproven peers are new or owe
-// deliveries. Paused peers have failed maxFailures times in a row.
+// These are the ranks of peers, best first. A proven peer is trusted, has delivered, and has compensated for its
+// failures. A proven stranger has also delivered and compensated; it ranks lower because an attacker can run any number
+// of strangers. Unproven peers are new or owe deliveries. Paused peers have failed maxFailures times in a row.
 const (
 	rankProven = iota
 	rankProvenStranger
@@ -253,9 +250,8 @@ func (w *requestScheduler) requeue(a wantTx) {
 	}
 }
 
-// finish drops the request for a transaction that has arrived. If good is true, the transaction
-// was admitted, and its sender gets the credit for a delivery. peer is empty if no peer sent the
-// transaction.
+// finish drops the request for a transaction that has arrived. If good is true, the transaction was admitted, and its
+// sender gets the credit for a delivery. peer is empty if no peer sent the transaction.
 func (w *requestScheduler) finish(peer p2p.ID, h hash, good bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -279,8 +275,7 @@ func (w *requestScheduler) finish(peer p2p.ID, h hash, good bool) {
 	delete(w.requests, h)
 }
 
-// notFound records that a peer does not have a transaction that it announced, and returns the
-// requests to other peers.
+// notFound records that a peer does not have a transaction that it announced, and returns the requests to other peers.
 func (w *requestScheduler) notFound(peer p2p.ID, h hash) []wantTx {
 	w.mu.Lock()
 	defer w.mu.Unlock()

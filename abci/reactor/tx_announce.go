@@ -133,8 +133,7 @@ func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 	}
 }
 
-// Expects reports whether a transaction is about to arrive: a peer has announced it, or CheckTx is
-// processing it.
+// Expects reports whether a transaction is about to arrive: a peer has announced it, or CheckTx is processing it.
 func (g *TxReactor) Expects(h [32]byte) bool {
 	g.mu.Lock()
 	judging := g.checking[h] > 0

@@ -22,9 +22,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// gossipChannel is the id of the channel for announcements and requests. CometBFT does not use this
-// id. The channel's priority is above that of the mempool's channel (5), on which the transactions
-// themselves are sent.
+// gossipChannel is the id of the channel for announcements and requests. CometBFT does not use this id. The channel's
+// priority is above that of the mempool's channel (5), on which the transactions themselves are sent.
 const (
 	gossipChannel  = byte(0x53)
 	gossipPriority = 6
@@ -48,13 +47,12 @@ type Pool interface {
 	CheckTx(context.Context, *abcitypes.RequestCheckTx) (*abcitypes.ResponseCheckTx, error)
 }
 
-// TxReactor is CometBFT's mempool reactor with another way to spread transactions. CometBFT sends
-// each transaction to all peers that have not sent it first, so a node receives a transaction from
-// most of its peers. Here only one node, to which a client submits the transaction, sends it to its
-// peers unasked. Every other node that admits the transaction announces the hash, and sends the
-// transaction on request. If a peer does not have the channel of announcements, this node and the
-// peer send transactions as CometBFT does. Only the transport changes: the application decides what
-// a node admits and proposes.
+// TxReactor is CometBFT's mempool reactor with another way to spread transactions. CometBFT sends each transaction to
+// all peers that have not sent it first, so a node receives a transaction from most of its peers. Here only one node,
+// to which a client submits the transaction, sends it to its peers unasked. Every other node that admits the
+// transaction announces the hash, and sends the transaction on request. If a peer does not have the channel of
+// announcements, this node and the peer send transactions as CometBFT does. Only the transport changes: the application
+// decides what a node admits and proposes.
 type TxReactor struct {
 	mempoolReactor
 	limit.Messages
@@ -242,20 +240,18 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 	}
 	g.log.Debug("transaction received and not admitted", "peer", from.ID(), "hash", h, "bytes", len(raw))
 	g.count(metrics.ReceivedRefused, len(raw))
-	// A rejection may be due to a race, or to an attacker that the peer could not recognise. But a
-	// transaction that cannot be decoded is the peer's fault: no honest node sends such a
-	// transaction.
+	// A rejection may be due to a race, or to an attacker that the peer could not recognise. But a transaction that cannot
+	// be decoded is the peer's fault: no honest node sends such a transaction.
 	if _, err := tx.Decode(raw); err != nil && !errors.Is(err, tx.ErrUnknownKind) {
 		g.stop(from, fmt.Errorf("a transaction that no node sends: %w", err))
 	}
 }
 
-// admit passes a transaction to the mempool, or directly to the application. CometBFT's mempool
-// hashes each transaction four times, and twice more at its commit. So a large transaction, which
-// always belongs to a round, bypasses the mempool if the mempool holds another transaction and
-// g.floodPeers is empty. Then nothing needs the transaction in the mempool. Only gossip to
-// g.floodPeers reads transactions there, blocks are made from the application's pool, and consensus
-// only waits until the mempool is not empty.
+// admit passes a transaction to the mempool, or directly to the application. CometBFT's mempool hashes each transaction
+// four times, and twice more at its commit. So a large transaction, which always belongs to a round, bypasses the
+// mempool if the mempool holds another transaction and g.floodPeers is empty. Then nothing needs the transaction in the
+// mempool. Only gossip to g.floodPeers reads transactions there, blocks are made from the application's pool, and
+// consensus only waits until the mempool is not empty.
 func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {
 	g.mu.Lock()
 	past := len(g.floodPeers) == 0 && len(raw) > int(types.BlockPartSizeBytes)

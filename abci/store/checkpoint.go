@@ -13,9 +13,8 @@ type Checkpoint struct {
 	Document     []byte // the state after the block that closed the round, encoded by app.State.Encode
 }
 
-// LatestCheckpoint loads the last checkpoint at or before the given round, or nil if there is none.
-// The checkpoint may belong to an earlier epoch, because a replay of the later blocks also leads
-// from there to the round.
+// LatestCheckpoint loads the last checkpoint at or before the given round, or nil if there is none. The checkpoint may
+// belong to an earlier epoch, because a replay of the later blocks also leads from there to the round.
 func (s *Store) LatestCheckpoint(epoch, round uint64) (*Checkpoint, error) {
 	it, err := s.db.ReverseIterator([]byte{prefixCheckpoint}, append(key(prefixCheckpoint, epoch, round), 0))
 	if err != nil {

@@ -47,9 +47,8 @@ func (r *Restoration) Add(index uint32, chunk []byte, sender string) bool {
 // IsComplete reports whether all chunks have been received.
 func (r *Restoration) IsComplete() bool { return r.Received == len(r.chunks) }
 
-// State decodes the state of a complete snapshot, compares its hash with the trusted application
-// hash, and releases the chunks. The caller must recover from a panic, which a hostile snapshot may
-// cause in DecodeState.
+// State decodes the state of a complete snapshot, compares its hash with the trusted application hash, and releases the
+// chunks. The caller must recover from a panic, which a hostile snapshot may cause in DecodeState.
 func (r *Restoration) State() (*app.State, error) {
 	document := bytes.Join(r.chunks, nil)
 	r.chunks = nil // frees the second copy of the document

@@ -7,9 +7,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Retain says which past blocks a node keeps: those of the last Rounds rounds and of the last
-// Heights heights. 0 is no bound; if both are set, the bound that keeps more blocks applies. The
-// zero value keeps all blocks.
+// Retain says which past blocks a node keeps: those of the last Rounds rounds and of the last Heights heights. 0 is no
+// bound; if both are set, the bound that keeps more blocks applies. The zero value keeps all blocks.
 type Retain struct {
 	Rounds  uint64 `toml:"rounds"`
 	Heights uint64 `toml:"heights"`
@@ -57,8 +56,7 @@ func (s *Store) RetainHeight(out *app.Outcome, r Retain) (int64, error) {
 	return int64(kept.Height) + 1, nil
 }
 
-// epochs returns all epochs, the running epoch first. Each has its number and the number of its
-// closed rounds.
+// epochs returns all epochs, the running epoch first. Each has its number and the number of its closed rounds.
 func epochs(x *app.State) []app.Epoch {
 	all := append(slices.Clone(x.Epochs), app.Epoch{Epoch: x.Progress.Epoch, Rounds: x.Progress.Round})
 	slices.Reverse(all)

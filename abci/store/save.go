@@ -32,11 +32,10 @@ const maxDeferred = 64
 // Save stores the outcome of a height in one synced write. It writes the state's document only if
 // out.Changed or withDocument is set.
 //
-// Save defers a state of more than DeferAbove bytes, because writing it at every height would take a
-// third of a node's CPU. It writes such a state with each checkpoint, at the end of an epoch and of
-// the training, before an upgrade, and after at most maxDeferred heights; Flush writes it, too. After a
-// crash CometBFT replays the blocks since the last write. The record of a round is never deferred, and
-// the models of the last rounds are in memory.
+// Save defers a state of more than DeferAbove bytes, because writing it at every height would take a third of a node's
+// CPU. It writes such a state with each checkpoint, at the end of an epoch and of the training, before an upgrade, and
+// after at most maxDeferred heights; Flush writes it, too. After a crash CometBFT replays the blocks since the last
+// write. The record of a round is never deferred, and the models of the last rounds are in memory.
 func (s *Store) Save(out *app.Outcome, withDocument bool) error {
 	x, r := out.State, out.Record
 	if r == nil && endedEpoch(x) { // a stalled round: the last model of the ended epoch is in no later state

@@ -17,8 +17,7 @@ const ChunkBytes = 8 << 20
 // and the participants. It bounds the memory that a node allocates for an offered snapshot.
 const MaxChunks = 2*8*gradients.MaxDim/ChunkBytes + 8
 
-// snapshotKey returns the key under which the hashes of the chunks are stored, for the snapshot at
-// the given height.
+// snapshotKey returns the key under which the hashes of the chunks are stored, for the snapshot at the given height.
 func snapshotKey(height uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{prefixSnap}, height)
 }
@@ -27,8 +26,7 @@ func chunkKey(height uint64, index uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{prefixChunk}, height), index)
 }
 
-// takeSnapshot stores the state's document in chunks, each under its own key, so that a chunk can
-// be read alone.
+// takeSnapshot stores the state's document in chunks, each under its own key, so that a chunk can be read alone.
 func (s *Store) takeSnapshot(state *app.State) error {
 	b := batch{s.db.NewBatch()}
 	defer b.Close()

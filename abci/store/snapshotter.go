@@ -6,17 +6,15 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// A snapshot is kept for at least snapshotAge, so that a node to which it was offered can fetch it.
-// The min time snapshotSpacing between two snapshots limits the number of kept snapshots on a fast
-// chain.
+// A snapshot is kept for at least snapshotAge, so that a node to which it was offered can fetch it. The min time
+// snapshotSpacing between two snapshots limits the number of kept snapshots on a fast chain.
 const (
 	keptSnapshots   = 2 // the min number of kept snapshots
 	snapshotAge     = 10 * time.Minute
 	snapshotSpacing = snapshotAge / 20
 )
 
-// Snapshotter takes a node's snapshots and drops the old ones. Its methods must be called from one
-// goroutine at a time.
+// Snapshotter takes a node's snapshots and drops the old ones. Its methods must be called from one goroutine at a time.
 type Snapshotter struct {
 	store *Store
 	now   func() time.Time

@@ -17,9 +17,8 @@ import (
 // maxModels is the number of the most recent rounds whose models are stored.
 const maxModels = 64
 
-// DefaultCheckpointEvery is the default of Store.CheckpointEvery. After every 16th round the state
-// is kept for good, as a checkpoint. From a checkpoint and the blocks after it a node can recompute
-// the later models.
+// DefaultCheckpointEvery is the default of Store.CheckpointEvery. After every 16th round the state is kept for good, as
+// a checkpoint. From a checkpoint and the blocks after it a node can recompute the later models.
 const DefaultCheckpointEvery = 16
 
 // DefaultDeferAbove is the default of Store.DeferAbove, 131,072 coordinates of 8 bytes.

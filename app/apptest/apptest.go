@@ -41,8 +41,7 @@ func consensusKey(i int) ed25519.PrivateKey {
 // key of participant owner.
 func ConsensusProof(i, owner int) []byte { return ProveConsensusKey(i, Identity(owner).PubKey) }
 
-// ProveConsensusKey returns the proof of possession of participant i's consensus key, for the
-// signing key pub.
+// ProveConsensusKey returns the proof of possession of participant i's consensus key, for the signing key pub.
 func ProveConsensusKey(i int, pub []byte) []byte {
 	return app.ProveConsensusKey(ChainID, pub, consensusKey(i))
 }
@@ -226,8 +225,7 @@ func Approve(i int, proposal *tx.Tx) *tx.Tx {
 	return Sign(i, &tx.Approve{Participant: uint32(i), Proposal: id[:]})
 }
 
-// Opens returns the first height at which the leader of the given view may close the open round
-// (A3).
+// Opens returns the first height at which the leader of the given view may close the open round (A3).
 func Opens(s *app.State, view uint64) uint64 {
 	if view == 0 {
 		return s.Progress.Opened

@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// Contender is a participant that contends for the lead, with the participant's verified VRF
-// output.
+// Contender is a participant that contends for the lead, with the participant's verified VRF output.
 type Contender struct {
 	Participant uint32
 	Output      Output

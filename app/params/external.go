@@ -29,8 +29,7 @@ const (
 	maxModel      = 1 << 15 // in bytes, encoded: a block with a round must have space for a StartEpoch with the model
 )
 
-// Len returns the number of a tensor's parameters, or gradients.MaxDim+1 if the number is above
-// gradients.MaxDim.
+// Len returns the number of a tensor's parameters, or gradients.MaxDim+1 if the number is above gradients.MaxDim.
 func (t Tensor) Len() int {
 	n := uint64(1)
 	for _, side := range t.Shape {
@@ -41,9 +40,8 @@ func (t Tensor) Len() int {
 	return int(n)
 }
 
-// Fans returns, for a tensor of at least two dimensions, the number of inputs of a unit and the
-// number of units that an input feeds. The dimensions are in PyTorch's order: outputs, inputs, then
-// the sides of a convolution's window.
+// Fans returns, for a tensor of at least two dimensions, the number of inputs of a unit and the number of units that an
+// input feeds. The dimensions are in PyTorch's order: outputs, inputs, then the sides of a convolution's window.
 func (t Tensor) Fans() (in, out int) {
 	window := 1
 	for _, side := range t.Shape[2:] {
@@ -90,8 +88,7 @@ func (m Model) describesInputs() bool {
 	return sizes || m.PixelMean != 0 || m.PixelScale != 0 || m.Features != Features{} || m.Table != nil
 }
 
-// validateTensors checks each tensor, the uniqueness of their names, and the total number of
-// parameters.
+// validateTensors checks each tensor, the uniqueness of their names, and the total number of parameters.
 func (m Model) validateTensors() error {
 	names := make(map[string]bool, len(m.Tensors))
 	for i, t := range m.Tensors {

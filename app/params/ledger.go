@@ -79,8 +79,7 @@ func (p Privacy) Participations(spent []uint64) uint64 {
 	return most
 }
 
-// Pay returns the spent costs after one more participation, in a new slice. Without a ledger it
-// returns spent itself.
+// Pay returns the spent costs after one more participation, in a new slice. Without a ledger it returns spent itself.
 func (p Privacy) Pay(spent []uint64) []uint64 { return p.PayFor(spent, 1) }
 
 // PayFor is like Pay, for a number of participations. An entry stays at the largest cost at most.

@@ -1,8 +1,7 @@
 package params
 
-// Meaning describes a parameter of the chain. Unit is the unit in which Settings shows the
-// parameter: Settings converts parts per million to percent, and the ledger's billionths of nats to
-// nats.
+// Meaning describes a parameter of the chain. Unit is the unit in which Settings shows the parameter: Settings converts
+// parts per million to percent, and the ledger's billionths of nats to nats.
 type Meaning struct{ Unit, Text string }
 
 // Meanings maps a parameter's path in genesis to its meaning.

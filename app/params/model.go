@@ -23,9 +23,8 @@ const (
 	StrokesInputs   = 160
 )
 
-// Dim returns the number of parameters, d. In a built-in model each layer has weights, row-major by
-// output, and then biases unless NoBias is set. An external model has the parameters of its
-// tensors.
+// Dim returns the number of parameters, d. In a built-in model each layer has weights, row-major by output, and then
+// biases unless NoBias is set. An external model has the parameters of its tensors.
 func (m Model) Dim() int {
 	if m.Kind == ModelExternal {
 		return m.tensorsDim()
@@ -37,8 +36,7 @@ func (m Model) Dim() int {
 	return outputs * in
 }
 
-// Outputs returns the number of outputs of a built-in model: one for each class, or one with kind
-// logistic.
+// Outputs returns the number of outputs of a built-in model: one for each class, or one with kind logistic.
 func (m Model) Outputs() int {
 	if m.Kind == ModelLogistic {
 		return 1
@@ -102,9 +100,8 @@ func (m Model) validateLayers() error {
 	return nil
 }
 
-// validateFeatures checks the feature map's name and hash. If the map reads whole images, the
-// settings for pixels must have their neutral values. The worker checks that the map in its program
-// has the hash.
+// validateFeatures checks the feature map's name and hash. If the map reads whole images, the settings for pixels must
+// have their neutral values. The worker checks that the map in its program has the hash.
 func (m Model) validateFeatures() error {
 	name, hash := m.Features.Name, m.Features.Hash
 	switch {

@@ -16,8 +16,7 @@ const maxPreset = 70
 // One is the reputation 1, in parts per million.
 const One = 1_000_000
 
-// maxBlocks bounds Term (in rounds), ViewBlocks and QuorumBlocks (in heights), so that their sums
-// do not overflow.
+// maxBlocks bounds Term (in rounds), ViewBlocks and QuorumBlocks (in heights), so that their sums do not overflow.
 const maxBlocks = 1 << 20
 
 // warnBlocks is the number of heights above which Validate warns about ViewBlocks or QuorumBlocks.
@@ -38,8 +37,7 @@ func Decode(data []byte) (p Params, err error) {
 	return p, nil
 }
 
-// Validate checks the parameters for n participants. The warnings name settings that are valid but
-// weaken a guarantee.
+// Validate checks the parameters for n participants. The warnings name settings that are valid but weaken a guarantee.
 func (p Params) Validate(n int) (warnings []string, err error) {
 	for _, check := range []func() error{
 		func() error { return CheckText("preset", p.Preset, maxPreset) },
@@ -173,8 +171,7 @@ func (e Election) warnings(f int) (out []string) {
 // send may raise the odds of an observer's guess about an example by a factor of e^8.
 const WeakEpsilon = 8
 
-// warnings returns warnings about settings that weaken the privacy of a training of the given number
-// of rounds.
+// warnings returns warnings about settings that weaken the privacy of a training of the given number of rounds.
 func (p Privacy) warnings(rounds uint64) (out []string) {
 	if affordable := p.Participations(nil); affordable < rounds {
 		out = append(out, fmt.Sprintf("privacy.budget pays for %d of training.rounds %d", affordable, rounds))

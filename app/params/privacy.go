@@ -15,8 +15,7 @@ const (
 	MechanismNone      = "none"
 )
 
-// batchSlack is the number of standard deviations by which a Poisson batch may exceed its expected
-// size.
+// batchSlack is the number of standard deviations by which a Poisson batch may exceed its expected size.
 const batchSlack = 8
 
 // Noise returns the properties of the noise in an honest vector, from which package floor bounds the

@@ -34,8 +34,7 @@ func (r Rule) Validate(n int) error {
 	case r.Tolerance < 0:
 		return fmt.Errorf("rule.tolerance is %d grid steps, want at least 0", r.Tolerance)
 	}
-	// A round may close with n-f gradients. If the rule could not aggregate n-f gradients, the
-	// chain would stall.
+	// A round may close with n-f gradients. If the rule could not aggregate n-f gradients, the chain would stall.
 	f := int(r.Byzantine)
 	if err := rule.Feasible(n, f, n-f); err != nil {
 		return fmt.Errorf("rule.name %q cannot aggregate N-f of N=%d gradients with f=%d: %w", r.Name, n, f, err)

@@ -16,9 +16,8 @@ func (t *Table) Inputs() (n int) {
 	return n
 }
 
-// Inputs returns the number of model inputs from a column. A column of categories gives one input
-// for each category. A column of numbers gives one input, and a second input if the column has an
-// indicator of missing numbers.
+// Inputs returns the number of model inputs from a column. A column of categories gives one input for each category. A
+// column of numbers gives one input, and a second input if the column has an indicator of missing numbers.
 func (c Column) Inputs() int {
 	switch {
 	case len(c.Values) > 0:

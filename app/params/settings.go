@@ -53,9 +53,8 @@ func Settings(p Params) (map[string]string, error) {
 	return out, nil
 }
 
-// Changes returns every parameter whose value differs, in the order of the paths. If the texts of
-// both values are equal, because the text of a long list is shortened, each text ends with a hash
-// of its value.
+// Changes returns every parameter whose value differs, in the order of the paths. If the texts of both values are
+// equal, because the text of a long list is shortened, each text ends with a hash of its value.
 func Changes(before, after Params) ([]Change, error) {
 	was, err := valuesOf(before)
 	if err != nil {
@@ -121,9 +120,8 @@ func flatten(out map[string]any, name string, value any) {
 	}
 }
 
-// textOf returns a value as a text in the unit of its meaning: parts per million in percent, and the
-// ledger's integers in nats. A list of more than eight values is shortened, and one of columns or tensors
-// has their names.
+// textOf returns a value as a text in the unit of its meaning: parts per million in percent, and the ledger's integers
+// in nats. A list of more than eight values is shortened, and one of columns or tensors has their names.
 func textOf(name string, value any) string {
 	if value == nil {
 		return NotSet

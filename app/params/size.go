@@ -2,8 +2,7 @@ package params
 
 import "fmt"
 
-// These constants, in bytes, bound the parts of a block other than the gradients' payloads
-// (app/SPEC.md).
+// These constants, in bytes, bound the parts of a block other than the gradients' payloads (app/SPEC.md).
 const (
 	envelopeBytes   = 512     // a gradient or an aggregate without payload: signature, proof and header
 	includedBytes   = 48      // an entry in an aggregate's list: a hash and an index
@@ -39,8 +38,7 @@ func (p Params) AggregateBytes(n int) int64 {
 // TxBytes bounds the largest transaction of a round with n participants, in bytes.
 func (p Params) TxBytes(n int) int64 { return max(p.GradientBytes(), p.AggregateBytes(n)) }
 
-// RoundBytes bounds the aggregate and the gradients that close a round with n participants, in
-// bytes.
+// RoundBytes bounds the aggregate and the gradients that close a round with n participants, in bytes.
 func (p Params) RoundBytes(n int) int64 {
 	return int64(n)*p.GradientBytes() + p.AggregateBytes(n)
 }
@@ -51,8 +49,7 @@ func (p Params) BlockBytes(n int) int64 {
 	return max(leastBlockBytes, p.RoundBytes(n)*blockBytesPercent/100+int64(n)*commitBytes+EvidenceBytes+operationBytes)
 }
 
-// CheckBlock rejects parameters with which a round of n participants would not fit into CometBFT's
-// largest block.
+// CheckBlock rejects parameters with which a round of n participants would not fit into CometBFT's largest block.
 func (p Params) CheckBlock(n int) error {
 	if need := p.BlockBytes(n); need > maxBlockBytes {
 		return fmt.Errorf("a round of %d participants takes blocks of %d bytes, CometBFT's bound is %d", n, need,

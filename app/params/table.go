@@ -6,13 +6,11 @@ import (
 	"slices"
 )
 
-// TableMean and TableScale map the levels of a table, 0 to 255 like the levels of pixels, to inputs
-// within [-1, 1].
+// TableMean and TableScale map the levels of a table, 0 to 255 like the levels of pixels, to inputs within [-1, 1].
 const TableMean, TableScale = 127.5, 127.5
 
-// TableNo and TableYes are the levels of an input with two values, such as the input for one category.
-// TableNo becomes an input next to 0, so that the inputs for the other categories hardly lengthen a
-// row's gradient.
+// TableNo and TableYes are the levels of an input with two values, such as the input for one category. TableNo becomes
+// an input next to 0, so that the inputs for the other categories hardly lengthen a row's gradient.
 const TableNo, TableYes = 128, 255
 
 // TableConstant is the last input of every row of a centred table: its weight is the intercept.
@@ -63,8 +61,7 @@ func (t *Table) Validate(m Model) error {
 	return nil
 }
 
-// CheckName checks the name of a column or of a class: printable ASCII, not empty, at most 128
-// bytes.
+// CheckName checks the name of a column or of a class: printable ASCII, not empty, at most 128 bytes.
 func CheckName(what, name string) error {
 	if name == "" {
 		return fmt.Errorf("%s: a name is empty", what)

@@ -9,8 +9,7 @@ import (
 // unit means one example.
 const UnitGroup = "group"
 
-// Neighbours returns a sentence that says which pairs of data sets count as neighbours in the
-// privacy guarantee.
+// Neighbours returns a sentence that says which pairs of data sets count as neighbours in the privacy guarantee.
 func (p Privacy) Neighbours() string {
 	switch {
 	case p.Unit == UnitGroup:

@@ -78,8 +78,7 @@ func SetBatch(p *params.Params, batch int) error {
 		return fmt.Errorf("batch %d with mechanism %q: only the gaussian one has a noise that follows from the batch", batch,
 			p.Privacy.Mechanism)
 	case batch < 1 || rate > 1:
-		return fmt.Errorf("batch %d, want 1 to the %.0f examples of a participant", batch,
-			was/p.Privacy.SamplingRate)
+		return fmt.Errorf("batch %d, want 1 to the %.0f examples of a participant", batch, was/p.Privacy.SamplingRate)
 	}
 	before := p.Privacy.NoiseMultiplier / was
 	p.Privacy.Batch, p.Privacy.SamplingRate = uint32(batch), rate

@@ -12,8 +12,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Every error of this package about a transaction wraps one of these errors (app/SPEC.md, T1 to T3
-// and E1).
+// Every error of this package about a transaction wraps one of these errors (app/SPEC.md, T1 to T3 and E1).
 var (
 	ErrMalformed    = errors.New("malformed transaction")
 	ErrNotCanonical = errors.New("transaction is not in canonical form")

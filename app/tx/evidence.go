@@ -17,8 +17,7 @@ type Place struct {
 	View        uint32 // the view of an aggregate; 0 for a gradient or a commit
 }
 
-// PlaceOf returns the place of a gradient, an aggregate or a commit. The second result is false for
-// any other kind.
+// PlaceOf returns the place of a gradient, an aggregate or a commit. The second result is false for any other kind.
 func PlaceOf(t *Tx) (Place, bool) {
 	switch b := t.Body.(type) {
 	case *Gradient:

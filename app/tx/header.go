@@ -6,16 +6,14 @@ import (
 	"slices"
 )
 
-// Header returns the gradient's header: a copy in which the hash of the payload replaces the
-// payload.
+// Header returns the gradient's header: a copy in which the hash of the payload replaces the payload.
 func (g *Gradient) Header() GradientHeader {
 	payload := sha256.Sum256(g.Payload)
 	return GradientHeader{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, PayloadHash: payload[:],
 		VrfProof: g.VrfProof, Late: g.Late, Failed: g.Failed}
 }
 
-// Header returns the aggregate's header: epoch, round, leader, view, and the hash of the encoded
-// aggregate.
+// Header returns the aggregate's header: epoch, round, leader, view, and the hash of the encoded aggregate.
 func (a *Aggregate) Header() AggregateHeader {
 	return aggregateHeader(a, mustMarshal(a))
 }
@@ -42,8 +40,7 @@ func header(body Body, content []byte) []byte {
 // SameIncluded reports whether two lists name the same gradients, in the same order.
 func SameIncluded(a, b []Included) bool {
 	return slices.EqualFunc(a, b, func(x, y Included) bool {
-		return x.Participant == y.Participant &&
-			bytes.Equal(x.Hash, y.Hash)
+		return x.Participant == y.Participant && bytes.Equal(x.Hash, y.Hash)
 	})
 }
 

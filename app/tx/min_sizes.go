@@ -17,8 +17,7 @@ type MinSizes map[uint64]struct {
 // leastAggregate requires a hash of 32 bytes in each entry of an aggregate's list.
 var leastAggregate = MinSizes{5: {Bytes: 32}}
 
-// Check rejects an encoded message with an entry below its min size. It does not decode the
-// message.
+// Check rejects an encoded message with an entry below its min size. It does not decode the message.
 func (l MinSizes) Check(data []byte) error {
 	for at := 0; at < len(data); {
 		key, size := binary.Uvarint(data[at:])

@@ -23,22 +23,19 @@ func signBytes(chainID string, k Kind, content [32]byte) []byte {
 	return h.Sum(nil)
 }
 
-// ID returns the id of the proposal that the transaction makes. Approvals name the proposal by this
-// id.
+// ID returns the id of the proposal that the transaction makes. Approvals name the proposal by this id.
 func (t *Tx) ID() [32]byte { return idOf(t.kind, t.Content) }
 
-// IDOf returns the id of a proposal with the given kind and content: SHA-256 of the kind, as 4
-// bytes in big endian, and the content hash. Because the kind is part of the input, equal contents
-// of two kinds have different ids.
+// IDOf returns the id of a proposal with the given kind and content: SHA-256 of the kind, as 4 bytes in big endian, and
+// the content hash. Because the kind is part of the input, equal contents of two kinds have different ids.
 func IDOf(kind Kind, content []byte) [32]byte { return idOf(kind, sha256.Sum256(content)) }
 
 func idOf(kind Kind, content [32]byte) [32]byte {
 	return sha256.Sum256(append(binary.BigEndian.AppendUint32(nil, uint32(kind)), content[:]...))
 }
 
-// Sign wraps body in a transaction for the chain chainID, and signs the transaction with key.
-// Evidence is not signed; for evidence, key is nil. Sign fails with ErrUnknownKind if no kind has
-// this type of body.
+// Sign wraps body in a transaction for the chain chainID, and signs the transaction with key. Evidence is not signed;
+// for evidence, key is nil. Sign fails with ErrUnknownKind if no kind has this type of body.
 func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {
 	kind := KindOf(body)
 	if kind == KindNone {
@@ -90,9 +87,8 @@ func (t *Tx) CheckOnce(chainID string, check func(chainID string) error) error {
 	return nil
 }
 
-// CarriedJoin decodes the Join that an Approve carries. The Approve caches the decoded Join, which
-// in turn caches its own successful checks. CarriedJoin fails if t is not an Approve or carries no
-// valid Join.
+// CarriedJoin decodes the Join that an Approve carries. The Approve caches the decoded Join, which in turn caches its
+// own successful checks. CarriedJoin fails if t is not an Approve or carries no valid Join.
 func (t *Tx) CarriedJoin() (*Tx, error) {
 	if known := t.carriedJoin.Load(); known != nil {
 		return known, nil

@@ -49,10 +49,9 @@ const (
 
 // Chain is a worker's access to the chain: in the process of its node, or over the RPC of a node.
 type Chain interface {
-	// Await blocks until the open round or its phase differs from that of lastTask, and returns the
-	// new task of the participant with the signing key pub. After an epoch's last round it returns
-	// a task with Finished set. If lastTask is nil, it returns at once. It fails with
-	// ErrNotParticipant if pub is not the key of an active participant.
+	// Await blocks until the open round or its phase differs from that of lastTask, and returns the new task of the
+	// participant with the signing key pub. After an epoch's last round it returns a task with Finished set. If lastTask
+	// is nil, it returns at once. It fails with ErrNotParticipant if pub is not the key of an active participant.
 	Await(ctx context.Context, pub []byte, lastTask *Task) (*Task, error)
 	// Lead waits until the participant may sign an aggregate that the node does not have yet, and
 	// returns the draft of that aggregate.
@@ -63,21 +62,18 @@ type Chain interface {
 	Submit(ctx context.Context, t *tx.Tx) error
 }
 
-// Forger is a Chain for a malicious participant in tests. Forge returns the gradient that the
-// worker sends, and commits to, in place of its own gradient t. If Forge returns nil, the worker
-// sends no gradient.
+// Forger is a Chain for a malicious participant in tests. Forge returns the gradient that the worker sends, and commits
+// to, in place of its own gradient t. If Forge returns nil, the worker sends no gradient.
 type Forger interface {
 	Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error)
-	// Sign signs the commitment to the gradient from Forge, which no honest signer would sign, with its
-	// VRF proof.
+	// Sign signs the commitment to the gradient from Forge, which no honest signer would sign, with its VRF proof.
 	Sign(task *Task, c *tx.Commit) (*tx.Tx, error)
 }
 
 // ErrRejected means that a transaction reached the chain and the chain rejected it.
 var ErrRejected = errors.New("transaction rejected")
 
-// ErrData means that the home's training data cannot be read, for example because a disk is not
-// mounted.
+// ErrData means that the home's training data cannot be read, for example because a disk is not mounted.
 var ErrData = errors.New("the training data cannot be read")
 
 // ErrUnfit means that the home's data or trainer do not fit the parameters of an epoch.
@@ -90,8 +86,7 @@ var ErrPolicy = errors.New("the epoch gives less privacy than this home demands"
 // the signer has signed the request.
 var ErrSigner = errors.New("the signer does not answer")
 
-// ErrForeign means that a signer was asked to sign for a chain or participant that is not the
-// signer's.
+// ErrForeign means that a signer was asked to sign for a chain or participant that is not the signer's.
 var ErrForeign = errors.New("the signer signs for another chain or participant")
 
 // ErrRate means that a signer was asked too often. The signer has not signed the request, and the
@@ -111,8 +106,7 @@ var ErrBudget = errors.New("privacy budget is spent")
 // ErrNotParticipant means that a key belongs to no active participant.
 var ErrNotParticipant = errors.New("key is not an active participant's")
 
-// errRotated and errLeft wrap ErrNotParticipant for a key that belonged to an active participant
-// before.
+// errRotated and errLeft wrap ErrNotParticipant for a key that belonged to an active participant before.
 var (
 	errRotated = fmt.Errorf("%w: it was replaced by a rotation that is in force", ErrNotParticipant)
 	errLeft    = fmt.Errorf("%w: its participant has left or was removed", ErrNotParticipant)

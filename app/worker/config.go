@@ -18,23 +18,20 @@ func (k Keys) Public() ed25519.PublicKey { return k.Signing.Public().(ed25519.Pu
 
 // Config is the configuration of one worker.
 type Config struct {
-	// Signer signs for the participant. Nil stands for a Local signer with Keys, Reload and
-	// Journal.
+	// Signer signs for the participant. Nil stands for a Local signer with Keys, Reload and Journal.
 	Signer Signer
 	Keys   Keys
 	// Reload reads the keys again. The worker calls it if the chain does not know the current keys,
 	// for example after a key rotation. It may be nil.
 	Reload  func() (Keys, error)
 	Journal string // the path of the journal; empty keeps the journal in memory
-	// Policy checks an epoch's parameters against the requirements of the home. It returns the
-	// privacy parameters with the cost and the budget that the home computes. It fails with
-	// ErrPolicy if the epoch gives too little privacy. With a nil Policy the worker accepts the
-	// chain's parameters.
+	// Policy checks an epoch's parameters against the requirements of the home. It returns the privacy parameters with the
+	// cost and the budget that the home computes. It fails with ErrPolicy if the epoch gives too little privacy. With a
+	// nil Policy the worker accepts the chain's parameters.
 	Policy func(Task) (params.Privacy, error)
-	// Consent returns nil if the home consents to a training on its data in the task's epoch, and
-	// an ErrConsent with the reason if not. The worker calls Consent before it reads data or starts
-	// the External program, and before it signs a gradient. A nil Consent means that the home
-	// always consents.
+	// Consent returns nil if the home consents to a training on its data in the task's epoch, and an ErrConsent with the
+	// reason if not. The worker calls Consent before it reads data or starts the External program, and before it signs a
+	// gradient. A nil Consent means that the home always consents.
 	Consent func(Task) error
 	// Follow makes the worker continue with the next epoch, whenever that epoch opens. Without
 	// Follow the worker ends with its first epoch.
@@ -53,9 +50,8 @@ type Config struct {
 	// Retry is the pause after a failed call, and the pause before a gradient is sent again while
 	// its round is open. The default is 500 ms.
 	Retry time.Duration
-	// LogLoss makes the worker log the loss of each batch. The loss is computed from the examples
-	// without noise, and no epsilon pays for it, so these messages reveal information about the
-	// examples.
+	// LogLoss makes the worker log the loss of each batch. The loss is computed from the examples without noise, and no
+	// epsilon pays for it, so these messages reveal information about the examples.
 	LogLoss bool
 	// Turns limits how many workers of one process compute at once. All these workers share one
 	// channel, whose capacity is the limit. A nil channel sets no limit.

@@ -5,9 +5,8 @@ import (
 	"errors"
 )
 
-// ErrConsent means that this home has not consented to a training on its data in an epoch: it has
-// rejected the epoch, or has not decided yet. Until the home consents, the worker contributes to no
-// round.
+// ErrConsent means that this home has not consented to a training on its data in an epoch: it has rejected the epoch,
+// or has not decided yet. Until the home consents, the worker contributes to no round.
 var ErrConsent = errors.New("no consent")
 
 // checkConsent returns nil if the home consents to the epoch of the task, and ErrConsent if not.
@@ -18,8 +17,7 @@ func (w *worker) checkConsent() error {
 	return w.Consent(*w.task)
 }
 
-// awaitConsent waits until the home consents to the epoch of the task. It returns errEpochOver if
-// the epoch ends first.
+// awaitConsent waits until the home consents to the epoch of the task. It returns errEpochOver if the epoch ends first.
 func (w *worker) awaitConsent(ctx context.Context) error {
 	for epoch, waited := w.task.Epoch, false; ; waited = true {
 		if w.task.Finished || w.task.Epoch != epoch {

@@ -4,9 +4,8 @@
 //
 // # Usage
 //
-// Run follows a Chain until the epoch is over, or with Follow for good. The chain is that of the
-// node in the same process, or of a node elsewhere, whose every header the client verifies
-// (abci/light):
+// Run follows a Chain until the epoch is over, or with Follow for good. The chain is that of the node in the same
+// process, or of a node elsewhere, whose every header the client verifies (abci/light):
 //
 //	err := worker.Run(ctx, chain, worker.Config{
 //		Keys:    keys,

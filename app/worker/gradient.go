@@ -13,8 +13,7 @@ import (
 // Computed is the message that a worker logs for every gradient that it computed.
 const Computed = "gradient computed"
 
-// errNoGradient means that the external trainer failed or was too late, or that the signer did not
-// sign.
+// errNoGradient means that the external trainer failed or was too late, or that the signer did not sign.
 var errNoGradient = errors.New("no gradient")
 
 // errUnawaited means that the round closed without this participant's gradient.
@@ -78,9 +77,8 @@ func (w *worker) refreshTask(ctx context.Context) error {
 	return nil
 }
 
-// gradient returns the participant's only gradient for the round: the gradient in the journal or,
-// if the journal has none, a new gradient, which the signer adds to the journal. It returns nil if
-// the worker skips the round.
+// gradient returns the participant's only gradient for the round: the gradient in the journal or, if the journal has
+// none, a new gradient, which the signer adds to the journal. It returns nil if the worker skips the round.
 func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error) {
 	if w.isSkipped(w.task.Epoch, w.task.Round) {
 		if !w.skipsUntilOverdue {
@@ -131,9 +129,8 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 	return t, nil
 }
 
-// makeGradient waits until the worker may compute (acquireTurn), computes the round's gradient, and
-// lets the signer sign it. costs has the participant's privacy cost in each column, without this
-// gradient.
+// makeGradient waits until the worker may compute (acquireTurn), computes the round's gradient, and lets the signer
+// sign it. costs has the participant's privacy cost in each column, without this gradient.
 func (w *worker) makeGradient(ctx context.Context, trainer *Trainer, costs []uint64) (*tx.Tx, model.Stats, error) {
 	if err := w.acquireTurn(ctx); err != nil {
 		return nil, model.Stats{}, err

@@ -10,11 +10,10 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// newGrouped returns a trainer for an epoch whose unit of privacy is a group of examples. A step
-// picks groups, takes the mean of the gradients of each group's examples, and clips each mean once.
-// So adding or removing one group changes the sum of a step by at most the clip norm, however many
-// examples the group has. The weights of classes multiply after the clip: a group whose examples
-// weigh less than 1 is clipped to as much less.
+// newGrouped returns a trainer for an epoch whose unit of privacy is a group of examples. A step picks groups, takes
+// the mean of the gradients of each group's examples, and clips each mean once. So adding or removing one group changes
+// the sum of a step by at most the clip norm, however many examples the group has. The weights of classes multiply
+// after the clip: a group whose examples weigh less than 1 is clipped to as much less.
 func newGrouped(p params.Params, m *model.Model, data mnist.Features, source *privacy.Source) (*Trainer, error) {
 	if len(data.Groups) != data.Len() {
 		return nil, fmt.Errorf("%d examples with %d groups, want one group for each example", data.Len(), len(data.Groups))

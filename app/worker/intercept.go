@@ -22,8 +22,7 @@ type intercept struct {
 	own, common float64 // of the round whose gradient was computed last
 }
 
-// These are the steps of an intercept and of its pull. See docs/adr/0046-own-intercepts.md for the
-// measurements.
+// These are the steps of an intercept and of its pull. See docs/adr/0046-own-intercepts.md for the measurements.
 const (
 	firstSteps = 4   // the step of the first release, in learning rates; the k-th has 1/k of it, at least 1
 	newtonStep = 0.8 // bound of a step, as a share of Newton's

@@ -11,12 +11,10 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// ErrJournal means that a journal belongs to another chain or participant, or that the chain is
-// behind the journal.
+// ErrJournal means that a journal belongs to another chain or participant, or that the chain is behind the journal.
 var ErrJournal = errors.New("journal does not belong here")
 
-// ErrDamaged means that a journal cannot be read. The worker then does not know what it has signed
-// for the open round.
+// ErrDamaged means that a journal cannot be read. The worker then does not know what it has signed for the open round.
 var ErrDamaged = errors.New("journal is damaged")
 
 // damagedError wraps an error about a journal and adds what the operator must do.
@@ -25,11 +23,10 @@ func damagedError(path string, err error) error {
 		"the round that is open then", ErrDamaged, path, err)
 }
 
-// Journal is the file of the transactions that a participant's signer has signed: the last
-// gradient, and the aggregates for the last round in which the participant led. It also holds the
-// momentum of the mechanism. Transactions are stored byte for byte. An entry is on disk before its
-// transaction is sent, so a restarted worker sends the same bytes again. Two different gradients
-// for one round would spend the privacy budget twice, and are evidence of equivocation.
+// Journal is the file of the transactions that a participant's signer has signed: the last gradient, and the aggregates
+// for the last round in which the participant led. It also holds the momentum of the mechanism. Transactions are stored
+// byte for byte. An entry is on disk before its transaction is sent, so a restarted worker sends the same bytes again.
+// Two different gradients for one round would spend the privacy budget twice, and are evidence of equivocation.
 type Journal struct {
 	Record
 	file *os.File  // open for appending; nil if the next entry begins a new file
@@ -37,14 +34,12 @@ type Journal struct {
 	size int       // the size of file in bytes
 }
 
-// entry is either the whole content of a journal, or an addition that holds only the changed
-// fields.
+// entry is either the whole content of a journal, or an addition that holds only the changed fields.
 type entry struct {
 	ChainID  string    `json:"chain_id,omitempty"`
 	ID       []byte    `json:"participant_id,omitempty"`
 	Gradient *signedTx `json:"gradient,omitempty"`
-	// Aggregates holds the aggregates for the last round in which the participant led, one for each
-	// view.
+	// Aggregates holds the aggregates for the last round in which the participant led, one for each view.
 	Aggregates []*signedTx `json:"aggregates,omitempty"`
 	// Mechanism is the state of the privacy mechanism after Gradient. Mechanism, Spent, Unit and
 	// Signed are set together with Gradient.
@@ -58,8 +53,7 @@ type entry struct {
 	// Signed is the number of gradients that the participant has signed. If the chain counts more
 	// gradients, this journal is an old copy.
 	Signed uint64 `json:"signed,omitempty"`
-	// New marks the journal of a new home, whose keys have not signed any gradient or aggregate
-	// yet.
+	// New marks the journal of a new home, whose keys have not signed any gradient or aggregate yet.
 	New bool `json:"new,omitempty"`
 }
 
@@ -93,11 +87,10 @@ func NewJournal(path string) error {
 	return j.Close()
 }
 
-// OpenJournal reads the journal at path, for the participant with the given id on the given chain.
-// If the file is missing, OpenJournal begins a new journal. A file that holds {} also begins a
-// journal: with {} the operator declares that nothing is signed for the open round. With an empty
-// path the journal is only in memory, for simulations. The file stays locked until Close. Errors:
-// ErrBusy, ErrDamaged, ErrJournal, or an error of the file system.
+// OpenJournal reads the journal at path, for the participant with the given id on the given chain. If the file is
+// missing, OpenJournal begins a new journal. A file that holds {} also begins a journal: with {} the operator declares
+// that nothing is signed for the open round. With an empty path the journal is only in memory, for simulations. The
+// file stays locked until Close. Errors: ErrBusy, ErrDamaged, ErrJournal, or an error of the file system.
 func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if path == "" {
 		return &Journal{Record: Record{Entry: entry{ChainID: chainID, ID: id}, NewHome: true}}, nil

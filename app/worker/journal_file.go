@@ -14,9 +14,8 @@ import (
 // digits, a space, and the JSON. The first line is a whole journal, each further line an addition.
 // A file may also consist of the JSON of one entry, without a checksum.
 
-// mostJournal is the size in bytes at which the file is rewritten with a single entry. An entry of
-// the paper's model has 105 kB, so the file is then rewritten every 40 rounds. A rewrite syncs the
-// new file and its folder.
+// mostJournal is the size in bytes at which the file is rewritten with a single entry. An entry of the paper's model
+// has 105 kB, so the file is then rewritten every 40 rounds. A rewrite syncs the new file and its folder.
 const mostJournal = 4 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

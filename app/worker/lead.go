@@ -46,10 +46,9 @@ func (w *worker) lead(ctx context.Context, chainID string, participant uint32) e
 	}
 }
 
-// submitAggregate submits the aggregate t. lastRaw has the bytes of the aggregate that was
-// submitted last. If t has the same bytes, the node's pool has dropped the aggregate, for example
-// because its execution failed. The mempool may still have it and accept it at once, so
-// submitAggregate pauses first.
+// submitAggregate submits the aggregate t. lastRaw has the bytes of the aggregate that was submitted last. If t has the
+// same bytes, the node's pool has dropped the aggregate, for example because its execution failed. The mempool may
+// still have it and accept it at once, so submitAggregate pauses first.
 func (w *worker) submitAggregate(ctx context.Context, t *tx.Tx, lastRaw []byte) error {
 	if bytes.Equal(t.Raw, lastRaw) {
 		if err := w.pause(ctx); err != nil {
@@ -59,8 +58,7 @@ func (w *worker) submitAggregate(ctx context.Context, t *tx.Tx, lastRaw []byte) 
 	return w.chain.Submit(ctx, t)
 }
 
-// sign lets the signer sign a draft. It fails with ErrDraft if the draft's leader is another
-// participant.
+// sign lets the signer sign a draft. It fails with ErrDraft if the draft's leader is another participant.
 func (w *worker) sign(ctx context.Context, chainID string, participant uint32, draft *tx.Aggregate) (*tx.Tx, error) {
 	if draft.Leader != participant {
 		return nil, fmt.Errorf("%w: it is participant %d's, this is %d", ErrDraft, draft.Leader, participant)

@@ -68,8 +68,7 @@ func (l *Local) open(chainID string, id []byte) error {
 	return nil
 }
 
-// checkOpen returns an error if the journal is not open, or belongs to another chain than the given
-// one.
+// checkOpen returns an error if the journal is not open, or belongs to another chain than the given one.
 func (l *Local) checkOpen(chainID string) error {
 	if l.journal == nil {
 		return fmt.Errorf("%w: its journal is not open", ErrSigner) // the client then calls Open again
@@ -118,8 +117,7 @@ func (l *Local) Gradient(_ context.Context, r *GradientRequest) (*tx.Tx, error) 
 	return t, l.journal.add(r.addition(t, kept, l.journal.Entry))
 }
 
-// Commit implements Signer. It writes no entry, because the gradient's entry determines the
-// commitment.
+// Commit implements Signer. It writes no entry, because the gradient's entry determines the commitment.
 func (l *Local) Commit(_ context.Context, chainID string, c *tx.Commit) (*tx.Tx, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

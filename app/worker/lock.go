@@ -7,9 +7,8 @@ import (
 	"os"
 )
 
-// ErrBusy means that another process holds the lock. Two workers of one participant would sign two
-// gradients for a round, and two block signers would sign two votes for a height. Either is
-// evidence against the participant.
+// ErrBusy means that another process holds the lock. Two workers of one participant would sign two gradients for a
+// round, and two block signers would sign two votes for a height. Either is evidence against the participant.
 var ErrBusy = errors.New("another process uses it")
 
 // lockSuffix is the suffix of the lock file's name. The lock is not on the journal's file itself,

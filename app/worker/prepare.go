@@ -105,9 +105,8 @@ func (w *worker) resume(trainer *Trainer) error {
 			err = damagedError(w.record.Path, err)
 		}
 	}
-	// If the journal was lost, the chain counts more releases of the participant than the
-	// mechanism. Noise then replaces the lost momentum, because validators reject a gradient whose
-	// norm is too small.
+	// If the journal was lost, the chain counts more releases of the participant than the mechanism. Noise then replaces
+	// the lost momentum, because validators reject a gradient whose norm is too small.
 	if made := int(w.task.Participant.Releases); err == nil && trainer.mechanism.Releases() < made &&
 		w.task.Params.Privacy.NoiseFloor && w.task.Params.Privacy.WorkerMomentum > 0 {
 		trainer.mechanism.Resume(made)
@@ -142,9 +141,8 @@ func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, er
 	return stats, nil
 }
 
-// awaitClose returns true when the round of a task is closed, and false if ctx ends first. It
-// repeats a failed call to the chain: a trainer may compute for minutes, and the chain may answer
-// again in that time.
+// awaitClose returns true when the round of a task is closed, and false if ctx ends first. It repeats a failed call to
+// the chain: a trainer may compute for minutes, and the chain may answer again in that time.
 func (w *worker) awaitClose(ctx context.Context, pub []byte, task *Task) bool {
 	for {
 		now, err := w.chain.Await(ctx, pub, task)

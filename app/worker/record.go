@@ -19,10 +19,9 @@ type Record struct {
 	NewHome       bool   `json:"new_home"`       // whether the journal is that of a new home, which has signed nothing
 }
 
-// mayLackGradients reports whether signed gradients may be missing from the journal: the file was
-// missing, the file ended within an entry, or the chain counts more gradients than the journal. An
-// entry that a crash cut short loses no sent gradient, but a truncated copy of a file looks the
-// same.
+// mayLackGradients reports whether signed gradients may be missing from the journal: the file was missing, the file
+// ended within an entry, or the chain counts more gradients than the journal. An entry that a crash cut short loses no
+// sent gradient, but a truncated copy of a file looks the same.
 func (r *Record) mayLackGradients(counted uint64) bool {
 	return !r.DeclaredEmpty && (r.Missing || r.Truncated || counted > r.Entry.Signed)
 }
@@ -35,9 +34,8 @@ func (r *Record) isCertain(epoch, round uint64) bool {
 	return r.DeclaredEmpty || r.NewHome || g != nil && g.Epoch == epoch && g.Round == round
 }
 
-// gradient returns the gradient that was signed for the given round, or nil. It fails with
-// ErrJournal if a gradient for a later round was signed, because the chain is then behind the
-// journal.
+// gradient returns the gradient that was signed for the given round, or nil. It fails with ErrJournal if a gradient for
+// a later round was signed, because the chain is then behind the journal.
 func (r *Record) gradient(epoch, round uint64) (*tx.Tx, error) {
 	g := r.Entry.Gradient
 	switch {
@@ -60,9 +58,8 @@ func (r *Record) maxCosts(chain []uint64) []uint64 {
 	return out
 }
 
-// aggregate returns the aggregate that was signed for the round and view of a, or nil. The journal
-// keeps only the aggregates of the last round in which the participant led; for an earlier round
-// aggregate fails with ErrDraft.
+// aggregate returns the aggregate that was signed for the round and view of a, or nil. The journal keeps only the
+// aggregates of the last round in which the participant led; for an earlier round aggregate fails with ErrDraft.
 func (r *Record) aggregate(a *tx.Aggregate) (*tx.Tx, error) {
 	for _, s := range r.Entry.Aggregates {
 		switch {
@@ -99,8 +96,7 @@ func (r *Record) checkRoom(a *tx.Aggregate) error {
 	return nil
 }
 
-// decode decodes a stored transaction. It fails with ErrDamaged if the transaction is not of the
-// given kind.
+// decode decodes a stored transaction. It fails with ErrDamaged if the transaction is not of the given kind.
 func (r *Record) decode(s *signedTx, kind tx.Kind) (*tx.Tx, error) {
 	t, err := tx.Decode(s.Raw)
 	if err == nil && t.Kind() != kind {

@@ -13,8 +13,7 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// worker is a running worker. One loop sends gradients, another loop sends aggregates; both use the
-// signer.
+// worker is a running worker. One loop sends gradients, another loop sends aggregates; both use the signer.
 type worker struct {
 	Config
 	chain         Chain
@@ -27,17 +26,15 @@ type worker struct {
 	isStale bool    // whether the signer may have signed a gradient that record does not have
 
 	mu sync.Mutex // guards the fields below
-	// skipped is the round that the worker skips, or nil. Only the round that was open when the
-	// worker started can be skipped (skipOpenRound). With skipsUntilOverdue the worker takes part
-	// once that round is overdue.
+	// skipped is the round that the worker skips, or nil. Only the round that was open when the worker started can be
+	// skipped (skipOpenRound). With skipsUntilOverdue the worker takes part once that round is overdue.
 	skipped           *params.RoundID
 	skipsUntilOverdue bool
 	keys              PublicKeys
 }
 
-// Run follows the chain until the epoch's training is finished or ctx is done; with Follow it also
-// trains in the later epochs. It retries every failed call to the chain, so Run does not end if the
-// chain is unreachable.
+// Run follows the chain until the epoch's training is finished or ctx is done; with Follow it also trains in the later
+// epochs. It retries every failed call to the chain, so Run does not end if the chain is unreachable.
 func Run(ctx context.Context, chain Chain, c Config) error {
 	if c.Retry <= 0 {
 		c.Retry = 500 * time.Millisecond
@@ -74,10 +71,9 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	return err
 }
 
-// skipOpenRound makes the worker skip the open round if the journal does not cover that round. The
-// worker may have signed a gradient for the round before it restarted, and a second gradient would
-// be evidence against the participant. The chain counts a gradient only when its round closes, so
-// the chain's count does not decide the question.
+// skipOpenRound makes the worker skip the open round if the journal does not cover that round. The worker may have
+// signed a gradient for the round before it restarted, and a second gradient would be evidence against the participant.
+// The chain counts a gradient only when its round closes, so the chain's count does not decide the question.
 //
 //   - A new home has a journal from the start (NewJournal), so the worker does not skip the
 //     participant's first round.
@@ -186,8 +182,7 @@ func (w *worker) logWait(ctx context.Context, err error) {
 	w.reload(ctx)
 }
 
-// reloadIfRotated reloads the keys if the chain has another VRF key for the participant than the
-// worker.
+// reloadIfRotated reloads the keys if the chain has another VRF key for the participant than the worker.
 func (w *worker) reloadIfRotated(ctx context.Context) {
 	w.mu.Lock()
 	known := w.keys.VRF.Equal(ed25519.PublicKey(w.task.Participant.VrfKey))
@@ -311,9 +306,8 @@ func (w *worker) trainRounds(ctx context.Context, trainer *Trainer, epoch uint64
 	return false, nil
 }
 
-// deliver sends the gradient, or in the commit phase the commitment to the gradient, repeatedly
-// until the next round opens. After a rejection, and in phase Missed, deliver only waits for the
-// next round.
+// deliver sends the gradient, or in the commit phase the commitment to the gradient, repeatedly until the next round
+// opens. After a rejection, and in phase Missed, deliver only waits for the next round.
 func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 	for at := w.roundID(); w.roundID() == at; {
 		if t != nil && w.task.Phase != Missed {

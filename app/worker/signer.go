@@ -15,9 +15,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// These constants bound, in bytes, a gradient's payload (two bytes a coordinate), a momentum (8
-// bytes a parameter), an aggregate (Delta, and an index and a hash for each participant), and the
-// name of a unit of privacy.
+// These constants bound, in bytes, a gradient's payload (two bytes a coordinate), a momentum (8 bytes a parameter), an
+// aggregate (Delta, and an index and a hash for each participant), and the name of a unit of privacy.
 const (
 	maxPayload   = 2 * gradients.MaxDim
 	maxMomentum  = 8 * gradients.MaxDim
@@ -25,23 +24,20 @@ const (
 	maxUnit      = 256 // a column's name has at most 128
 )
 
-// Signer holds a participant's keys, and the journal of the gradients and aggregates that it has
-// signed. For a round it signs one gradient, the commitment to that gradient, and one aggregate for
-// each view. A second request with the same gradient gets the same signature; a request with
-// another gradient gets ErrSigned. A second request for the aggregate of a view gets the first
-// aggregate. Local is a Signer in this process. signer.Client asks a signer in another process, and
-// fails with ErrSigner while that signer does not answer.
+// Signer holds a participant's keys, and the journal of the gradients and aggregates that it has signed. For a round it
+// signs one gradient, the commitment to that gradient, and one aggregate for each view. A second request with the same
+// gradient gets the same signature; a request with another gradient gets ErrSigned. A second request for the aggregate
+// of a view gets the first aggregate. Local is a Signer in this process. signer.Client asks a signer in another
+// process, and fails with ErrSigner while that signer does not answer.
 type Signer interface {
-	// Keys returns the public keys. With reload, the signer first reads the key file, which a
-	// rotation may have changed.
+	// Keys returns the public keys. With reload, the signer first reads the key file, which a rotation may have changed.
 	Keys(ctx context.Context, reload bool) (PublicKeys, error)
 	// Open opens the journal for the participant with the given id on the given chain, and returns
 	// the journal's record. If that journal is open already, Open only returns its record.
 	Open(ctx context.Context, chainID string, id []byte) (*Record, error)
 	// Gradient signs the gradient of a round.
 	Gradient(ctx context.Context, r *GradientRequest) (*tx.Tx, error)
-	// Commit signs the commitment to the round's signed gradient, with the VRF proof of that gradient's
-	// request.
+	// Commit signs the commitment to the round's signed gradient, with the VRF proof of that gradient's request.
 	Commit(ctx context.Context, chainID string, c *tx.Commit) (*tx.Tx, error)
 	// Present signs the message that ends the participant's rest.
 	Present(ctx context.Context, chainID string, p *tx.Present) (*tx.Tx, error)
@@ -166,9 +162,8 @@ func (w *worker) ask(ctx context.Context, f func() error) error {
 	}
 }
 
-// refresh asks the signer for its record if an earlier request got no answer, so that the worker
-// computes no second gradient for a round. It fails with errNoGradient while the signer does not
-// answer.
+// refresh asks the signer for its record if an earlier request got no answer, so that the worker computes no second
+// gradient for a round. It fails with errNoGradient while the signer does not answer.
 func (w *worker) refresh(ctx context.Context, trainer *Trainer) error {
 	if !w.isStale {
 		if _, err := w.signer.Keys(ctx, false); err == nil || !errors.Is(err, ErrSigner) {

@@ -43,8 +43,7 @@ func unknownKey(s *app.State, key []byte) error {
 	return ErrNotParticipant
 }
 
-// NewTask returns the open round's task for the participant with the signing key pub, or
-// ErrNotParticipant.
+// NewTask returns the open round's task for the participant with the signing key pub, or ErrNotParticipant.
 func NewTask(s *app.State, pub []byte) (*Task, error) {
 	p, ok := s.Find(pub)
 	if !ok {

@@ -14,10 +14,9 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Shard converts a participant's part of a training set to the inputs of the chain's model. The
-// argument part lists the indices of the examples; nil means all examples. Shard fails with
-// ErrUnfit if the data do not fit the model, or if this program does not have the chain's feature
-// map.
+// Shard converts a participant's part of a training set to the inputs of the chain's model. The argument part lists the
+// indices of the examples; nil means all examples. Shard fails with ErrUnfit if the data do not fit the model, or if
+// this program does not have the chain's feature map.
 func Shard(set mnist.Set, part []int, m params.Model, keep inputs.Keep) (mnist.Features, error) {
 	f, err := inputs.Features(set, part, m, keep)
 	if errors.Is(err, inputs.ErrMap) || errors.Is(err, inputs.ErrInputs) {
@@ -26,8 +25,7 @@ func Shard(set mnist.Set, part []int, m params.Model, keep inputs.Keep) (mnist.F
 	return f, err
 }
 
-// Examples gives the gradients of a participant's own examples for an external model. Another
-// program computes them.
+// Examples gives the gradients of a participant's own examples for an external model. Another program computes them.
 type Examples interface {
 	// Len returns the number of examples, or of groups if the unit of privacy is a group.
 	Len() int
@@ -142,9 +140,8 @@ func (t *Trainer) Step(x []float64) (gradients.Vector, model.Stats) {
 	return t.release(), stats
 }
 
-// compute computes the sum of the clipped gradients for the round at. After a failure the round
-// keeps its batch: if a failure led to a new batch, an external trainer could fail on purpose and
-// so choose among batches.
+// compute computes the sum of the clipped gradients for the round at. After a failure the round keeps its batch: if a
+// failure led to a new batch, an external trainer could fail on purpose and so choose among batches.
 func (t *Trainer) compute(ctx context.Context, at params.RoundID, x []float64) (model.Stats, error) {
 	if t.batchRound == nil || *t.batchRound != at {
 		t.draw()
@@ -172,9 +169,8 @@ func (t *Trainer) release() gradients.Vector {
 	return v
 }
 
-// draw picks the batch among all examples or groups. The sampling rate does not depend on their
-// number, so adding or removing one example does not change the probabilities of the other
-// examples.
+// draw picks the batch among all examples or groups. The sampling rate does not depend on their number, so adding or
+// removing one example does not change the probabilities of the other examples.
 func (t *Trainer) draw() {
 	if t.privacy.SamplingRate > 0 {
 		t.batch = privacy.PoissonSample(t.batch[:0], t.units, t.privacy.SamplingRate, t.source)
@@ -199,9 +195,8 @@ func (t *Trainer) mark() (undo func() error) {
 	}
 }
 
-// NoiseStd returns the standard deviation of the noise in each coordinate of the last gradient.
-// With the prototype's mechanism the value must stay secret, because it reveals the gradient's
-// norm.
+// NoiseStd returns the standard deviation of the noise in each coordinate of the last gradient. With the prototype's
+// mechanism the value must stay secret, because it reveals the gradient's norm.
 func (t *Trainer) NoiseStd() float64 { return t.noise }
 
 // GridStep returns the grid step of the presets, in gradient units: an eighth of the final standard

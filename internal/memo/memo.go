@@ -35,9 +35,8 @@ func New[K comparable, V any](max int) *Bounded[K, V] {
 	return NewWeighed[K](max, func(V) int { return 1 })
 }
 
-// NewWeighed returns a cache of values whose total weight is at most max, which is at least 1.
-// weigh returns the weight of a value, at least 1. A value that alone weighs more than max is not
-// cached.
+// NewWeighed returns a cache of values whose total weight is at most max, which is at least 1. weigh returns the weight
+// of a value, at least 1. A value that alone weighs more than max is not cached.
 func NewWeighed[K comparable, V any](max int, weigh func(V) int) *Bounded[K, V] {
 	b := &Bounded[K, V]{weigh: weigh, max: max}
 	lru, err := simplelru.NewLRU(max, func(_ K, e *entry[V]) { b.weight -= e.weight })
@@ -140,8 +139,7 @@ func (b *Bounded[K, V]) Put(key K, value V) {
 	b.settle(key, e)
 }
 
-// Retain drops the values for which keep returns false. It keeps entries whose computation has not
-// ended.
+// Retain drops the values for which keep returns false. It keeps entries whose computation has not ended.
 func (b *Bounded[K, V]) Retain(keep func(K, V) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

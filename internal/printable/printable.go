@@ -33,8 +33,7 @@ func Line(text string) string {
 	return line.String()
 }
 
-// Cell returns a text for a cell of a CSV file. It changes a text that a spreadsheet would
-// interpret as a formula.
+// Cell returns a text for a cell of a CSV file. It changes a text that a spreadsheet would interpret as a formula.
 func Cell(text string) string {
 	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text

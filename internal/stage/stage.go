@@ -56,9 +56,8 @@ func NotShort(t testing.TB, reason string) {
 	}
 }
 
-// Tool returns the path of a program from outside the project, or skips the test if it is not
-// installed: make test needs nothing but Go. .ci/run installs the programs that tests need, if the
-// machine allows it.
+// Tool returns the path of a program from outside the project, or skips the test if it is not installed: make test
+// needs nothing but Go. .ci/run installs the programs that tests need, if the machine allows it.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

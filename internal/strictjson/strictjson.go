@@ -1,9 +1,8 @@
 // Package strictjson decodes JSON documents that several programs must decode to the same values.
 //
-// If two members have the same name, encoding/json takes the last one, or merges them if both are
-// objects. It also takes "RULE" for "rule". Other decoders differ, so two nodes could start from
-// one genesis with different states. The names in this project's documents have only a-z, 0-9 and
-// _, so each name has one spelling.
+// If two members have the same name, encoding/json takes the last one, or merges them if both are objects. It also
+// takes "RULE" for "rule". Other decoders differ, so two nodes could start from one genesis with different states. The
+// names in this project's documents have only a-z, 0-9 and _, so each name has one spelling.
 package strictjson
 
 import (
@@ -50,8 +49,7 @@ func Exact(data []byte) error { return walk(data, checkName, checkExact) }
 
 func checkName(name string) error {
 	if i := strings.IndexFunc(name, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9') &&
-			r != '_'
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_'
 	}); i >= 0 {
 		return fmt.Errorf("%w: name %.64q, want a-z, 0-9 and _", ErrName, name)
 	}
@@ -76,8 +74,7 @@ func checkExact(value json.Token) error {
 
 func anything(json.Token) error { return nil }
 
-// Unique rejects a document in which an object has a name twice. It is for objects whose names are
-// data.
+// Unique rejects a document in which an object has a name twice. It is for objects whose names are data.
 func Unique(data []byte) error { return walk(data, func(string) error { return nil }, anything) }
 
 // level is an object or a list that the decoder has entered.

@@ -29,8 +29,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// userOf returns the user id of the process at the other end of a connection. The kernel reports
-// that id.
+// userOf returns the user id of the process at the other end of a connection. The kernel reports that id.
 func userOf(c *net.UnixConn) (user uint32, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -48,9 +47,8 @@ func userOf(c *net.UnixConn) (user uint32, err error) {
 	return user, err
 }
 
-// checkFolder rejects a folder in which another user could replace the socket. That user could put
-// another socket in its place, or a link to a file, and Listen would then change the mode of
-// that file.
+// checkFolder rejects a folder in which another user could replace the socket. That user could put another socket in
+// its place, or a link to a file, and Listen would then change the mode of that file.
 func checkFolder(folder string) error {
 	var s unix.Stat_t
 	if err := unix.Stat(folder, &s); err != nil {

@@ -2,8 +2,7 @@
 
 package unixsocket
 
-// On this system only the mode of the socket file restricts who may connect; signer.users has no
-// effect.
+// On this system only the mode of the socket file restricts who may connect; signer.users has no effect.
 
 // checkFolder does nothing on this system.
 func checkFolder(string) error { return nil }

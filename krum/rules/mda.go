@@ -54,8 +54,7 @@ func (minimumDiameterRule) feasible(_, f, included int) error {
 	case f > maxDiameterF:
 		return fmt.Errorf("rules: %w: mda with f = %d would search too long, want f <= %d", ErrInfeasible, f, maxDiameterF)
 	case honestMajority(f, included) == 0:
-		return fmt.Errorf("rules: %w: mda of %d included with f = %d, want at least 2f+1 = %d",
-			ErrTooFew, included, f, 2*f+1)
+		return fmt.Errorf("rules: %w: mda of %d included with f = %d, want at least 2f+1 = %d", ErrTooFew, included, f, 2*f+1)
 	}
 	return nil
 }

@@ -12,13 +12,11 @@ import (
 // Name is the name of the feature map, as model parameters give it.
 const Name = "strokes"
 
-// version is the version of the recipe in the package comment. Every change of the recipe raises
-// it.
+// version is the version of the recipe in the package comment. Every change of the recipe raises it.
 const version = 1
 
-// The public constants as internal/generate writes them, little endian: the mean mu as Blocks
-// float32 values, the scale of M's entries as float32, and M as int8 column after column, Inputs
-// columns of Blocks entries.
+// The public constants as internal/generate writes them, little endian: the mean mu as Blocks float32 values, the scale
+// of M's entries as float32, and M as int8 column after column, Inputs columns of Blocks entries.
 //
 //go:embed constants.bin
 var encoded []byte

@@ -1,12 +1,10 @@
-// Package features maps grey images to 160 inputs from which a linear model learns better than from
-// pixels, with a shorter gradient. With four participants at epsilon 2 a model of 1,600 parameters
-// reaches 0.98 on MNIST's test set, where 14x14 pixels with 1,970 parameters reach 0.91 (see
-// TestAccuracyAtEpsilonTwo).
+// Package features maps grey images to 160 inputs from which a linear model learns better than from pixels, with a
+// shorter gradient. With four participants at epsilon 2 a model of 1,600 parameters reaches 0.98 on MNIST's test set,
+// where 14x14 pixels with 1,970 parameters reach 0.91 (see TestAccuracyAtEpsilonTwo).
 //
-// The map is public and fixed before anyone looks at data, and each worker computes it image by
-// image on its own, so that it costs no privacy. Its results never reach what validators recompute,
-// so that they may be rounded as the machine rounds. All participants of a training must use the
-// same map: [Hash] names it.
+// The map is public and fixed before anyone looks at data, and each worker computes it image by image on its own, so
+// that it costs no privacy. Its results never reach what validators recompute, so that they may be rounded as the
+// machine rounds. All participants of a training must use the same map: [Hash] names it.
 //
 // # The map
 //
@@ -26,20 +24,17 @@
 //     together are r, of 512 values; [Map.Block] computes it.
 //  5. x = Mᵀ(r-mu), of 160 values, is scaled to length 3, by 3/(‖x‖+1e-6); [Map.Row] computes it.
 //
-// Steps 1 to 4 are a histogram of oriented gradients (Dalal and Triggs, CVPR 2005) on two scales,
-// and one of the gradients of its energies, as in the second layer of a scattering transform (Bruna
-// and Mallat, 2013).
+// Steps 1 to 4 are a histogram of oriented gradients (Dalal and Triggs, CVPR 2005) on two scales, and one of the
+// gradients of its energies, as in the second layer of a scattering transform (Bruna and Mallat, 2013).
 //
 // # The public constants
 //
-// mu (512) and M (512x160) come from synthetic strokes and from no data: 4,000 random glyphs of one
-// to three Bezier curves, each drawn three times with another slant, rotation, pen and wobble. mu
-// is the mean of r. M is a linear discriminant analysis of r: it divides by the variation within a
-// glyph and keeps the 160 directions that tell glyphs apart best. The glyphs are no digits and have
-// no classes, but they are a prior: images are expected to be drawn with a pen. The recipe is
-// testnet/experiment/recipe, whose test repeats the glyphs to the bit; its command generate writes
-// constants.bin with M rounded to int8 under one scale, and its test repeats M within a bound that
-// it derives.
+// mu (512) and M (512x160) come from synthetic strokes and from no data: 4,000 random glyphs of one to three Bezier
+// curves, each drawn three times with another slant, rotation, pen and wobble. mu is the mean of r. M is a linear
+// discriminant analysis of r: it divides by the variation within a glyph and keeps the 160 directions that tell glyphs
+// apart best. The glyphs are no digits and have no classes, but they are a prior: images are expected to be drawn with
+// a pen. The recipe is testnet/experiment/recipe, whose test repeats the glyphs to the bit; its command generate writes
+// constants.bin with M rounded to int8 under one scale, and its test repeats M within a bound that it derives.
 //
 // # Other sizes
 //

@@ -106,9 +106,8 @@ func (m *Map) Block(dst []float32, image []uint8) {
 	}
 }
 
-// load sets the grey plane, whose last row and column stay 0 if the side is odd, and the halved
-// plane. Grey levels are 0 to 255 here, so that sums and differences are exact; normalise scales
-// them.
+// load sets the grey plane, whose last row and column stay 0 if the side is odd, and the halved plane. Grey levels are
+// 0 to 255 here, so that sums and differences are exact; normalise scales them.
 func (m *Map) load(image []uint8) {
 	for y := range m.side {
 		row := m.grey.row(y)

@@ -2,8 +2,7 @@ package features
 
 import "math"
 
-// plane is a square grid of n x n values in a frame of zeros one value wide: values outside an
-// image are 0.
+// plane is a square grid of n x n values in a frame of zeros one value wide: values outside an image are 0.
 type plane struct {
 	n int
 	v []float32 // (n+2)*(n+2) values, row-major
@@ -43,10 +42,9 @@ type response struct {
 
 // oriented appends the responses of all places where the gradient is not 0.
 //
-// With s_k = gx cos(kπ/4) + gy sin(kπ/4) and m = ‖(gx, gy)‖, orientation k responds
-// max(0, s_k - m cos(π/4)). That is positive within 45 degrees of the gradient's direction, which
-// holds for one orientation along an axis and one along a diagonal. With u and v the larger and the
-// smaller of |gx| and |gy|, these two respond
+// With s_k = gx cos(kπ/4) + gy sin(kπ/4) and m = ‖(gx, gy)‖, orientation k responds max(0, s_k - m cos(π/4)).
+// That is positive within 45 degrees of the gradient's direction, which holds for one orientation along an axis and one
+// along a diagonal. With u and v the larger and the smaller of |gx| and |gy|, these two respond
 //
 //	u - m/√2       = (u-v)(u+v) / (2 (u + m/√2))
 //	(u+v-m)/√2     = √2 u v / (u+v+m).

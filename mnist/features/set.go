@@ -78,8 +78,7 @@ func Strokes(s mnist.Set, progress func(done int) error) (mnist.Features, error)
 	return f, nil
 }
 
-// Key returns the hash of everything that the features of a set depend on. Labels are not part of
-// it.
+// Key returns the hash of everything that the features of a set depend on. Labels are not part of it.
 func Key(s mnist.Set) [sha256.Size]byte {
 	h := sha256.New()
 	recipe := Hash()

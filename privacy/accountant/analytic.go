@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// composed returns the mu of T rounds at q = 1: two unit Gaussians mu apart are as hard to tell
-// from each other as all the rounds, mu² = Σ T/z². For equal rounds that is a single release with
-// noise z/sqrt(T).
+// composed returns the mu of T rounds at q = 1: two unit Gaussians mu apart are as hard to tell from each other as all
+// the rounds, mu² = Σ T/z². For equal rounds that is a single release with noise z/sqrt(T).
 func composed(steps []Step) (mu float64, err error) {
 	square := 0.0
 	for _, s := range steps {
@@ -23,9 +22,8 @@ func composed(steps []Step) (mu float64, err error) {
 //
 //	delta(epsilon) = P(X > a) - exp(epsilon) P(X > b), a = epsilon/mu - mu/2, b = epsilon/mu + mu/2
 //
-// (Balle and Wang, theorem 8). As exp(epsilon) density(b) = density(a), this is P(X > a) -
-// density(a) mills(b), in which nothing overflows. Where the two terms cancel, what their rounding
-// may have taken is added.
+// (Balle and Wang, theorem 8). As exp(epsilon) density(b) = density(a), this is P(X > a) - density(a) mills(b), in
+// which nothing overflows. Where the two terms cancel, what their rounding may have taken is added.
 func analyticDelta(mu, epsilon float64) float64 {
 	const rounding = 1e-14
 	a, b := epsilon/mu-mu/2, epsilon/mu+mu/2

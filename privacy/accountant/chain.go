@@ -5,21 +5,19 @@ import (
 	"math"
 )
 
-// ChainOrders are the orders at which a chain keeps divergences in its ledger: a fifth apart in
-// alpha-1. At the rates and noises of the presets the best of them gives the epsilon of the best of
-// all within 0.5 %. Elsewhere up to a fifth more was seen, and with much noise more than that,
-// because no order is above the last: twice at rate 0.01 and noise 40, for example; never less. Their
-// number and order are consensus: params.LedgerColumns, app/SPEC.md.
+// ChainOrders are the orders at which a chain keeps divergences in its ledger: a fifth apart in alpha-1. At the rates
+// and noises of the presets the best of them gives the epsilon of the best of all within 0.5 %. Elsewhere up to a fifth
+// more was seen, and with much noise more than that, because no order is above the last: twice at rate 0.01 and noise
+// 40, for example; never less. Their number and order are consensus: params.LedgerColumns, app/SPEC.md.
 var ChainOrders = [...]float64{
 	1.1, 1.12, 1.14, 1.17, 1.21, 1.25, 1.3, 1.36, 1.43, 1.52, 1.62, 1.74, 1.89, 2.07, 2.28, 2.54, 2.85, 3.22, 3.66, 4.19,
 	4.83, 5.6, 6.52, 7.62, 8.95, 11, 12, 15, 17, 21, 25, 29, 35, 42, 50, 60, 72, 86, 103, 123, 148, 177, 213, 255, 306,
 	367, 440,
 }
 
-// A ledger has a column for each of ChainOrders, in nano nats, and one more: mu² of Gaussian
-// differential privacy, in pico. Where every round takes all records, the rounds together are one
-// Gaussian mechanism of that mu, whose epsilon is exact; a round that samples cannot pay in this
-// column.
+// A ledger has a column for each of ChainOrders, in nano nats, and one more: mu² of Gaussian differential privacy, in
+// pico. Where every round takes all records, the rounds together are one Gaussian mechanism of that mu, whose epsilon
+// is exact; a round that samples cannot pay in this column.
 const (
 	chainColumns = len(ChainOrders) + 1
 	nano         = 1e-9

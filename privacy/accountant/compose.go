@@ -18,12 +18,11 @@ type part struct {
 // composition is the composition of all rounds in one direction, adding or removing the record: the
 // distribution of the sum of independent losses.
 //
-// Its tail is far below the rounding errors of a Fourier transform. So the transform runs over an
-// exponentially tilted distribution, in which a loss l has weight exp(lambda*l - M(lambda)), M
-// being the sum of the rounds' log moment generating functions. Tilts commute with composition: the
-// tilted rounds compose to the tilted composition. With lambda chosen for the epsilon in question
-// that lies around epsilon, and an error of its total mass is one relative to exp(M -
-// lambda*epsilon), the Chernoff bound of which delta is a fair share.
+// Its tail is far below the rounding errors of a Fourier transform. So the transform runs over an exponentially tilted
+// distribution, in which a loss l has weight exp(lambda*l - M(lambda)), M being the sum of the rounds' log moment
+// generating functions. Tilts commute with composition: the tilted rounds compose to the tilted composition. With
+// lambda chosen for the epsilon in question that lies around epsilon, and an error of its total mass is one relative to
+// exp(M - lambda*epsilon), the Chernoff bound of which delta is a fair share.
 type composition struct {
 	parts    []part
 	step     float64
@@ -89,8 +88,7 @@ func (c composition) tiltForDelta(delta float64) float64 {
 // windowTail bounds the tilted mass on either side of the window.
 const windowTail = 1e-12
 
-// window returns indices that bound all but windowTail of the tilted composition on either side, by
-// Chernoff's bound.
+// window returns indices that bound all but windowTail of the tilted composition on either side, by Chernoff's bound.
 func (c composition) window(lambda float64) (low, high int) {
 	var mean, variance float64
 	for _, p := range c.parts {
@@ -196,13 +194,11 @@ const unit = 0x1p-53
 // transformError bounds the sum of the absolute errors of a distribution of length n = 2^levels
 // composed by Fourier transform.
 //
-// A transform's relative error, in the Euclidean norm, is at most levels times 6.7 units for radix
-// 2 (Higham, "Accuracy and stability of numerical algorithms", theorem 24.2); 10 allow for other
-// kernels. That error of a round's spectrum, of norm sqrt(n)*‖x‖, counts once per round in the
-// power, as spectra are at most 1. The power itself multiplies a phase of up to π, known to a few
-// units, by the rounds, and a logarithm of no more than 745/rounds where anything is left. The
-// transform back adds its share and divides norms by sqrt(n); a sum over n is at most sqrt(n) times
-// a norm.
+// A transform's relative error, in the Euclidean norm, is at most levels times 6.7 units for radix 2 (Higham, "Accuracy
+// and stability of numerical algorithms", theorem 24.2); 10 allow for other kernels. That error of a round's spectrum,
+// of norm sqrt(n)*‖x‖, counts once per round in the power, as spectra are at most 1. The power itself multiplies a
+// phase of up to π, known to a few units, by the rounds, and a logarithm of no more than 745/rounds where anything is
+// left. The transform back adds its share and divides norms by sqrt(n); a sum over n is at most sqrt(n) times a norm.
 func transformError(n int, levels, rounds, norms, composed float64) float64 {
 	transform := 10 * levels * unit
 	power := (20*rounds + 2000) * unit

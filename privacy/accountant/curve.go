@@ -7,10 +7,9 @@ import "math"
 //
 //	above(i) = Σ_(j>i) mass(j), delta(i) = Σ_(j>i) mass(j) (1 - exp((i-j)*step))
 //
-// delta(i-1) = exp(-step)*delta(i) + (1-exp(-step))*above(i-1), in which nothing cancels. To this
-// each epsilon adds what the tilt's error can amount to, exp(M - lambda*epsilon)*gain*err, and
-// infinite losses. As the true delta is convex in exp(epsilon), the chord between two upper bounds
-// is one in between.
+// delta(i-1) = exp(-step)*delta(i) + (1-exp(-step))*above(i-1), in which nothing cancels. To this each epsilon adds
+// what the tilt's error can amount to, exp(M - lambda*epsilon)*gain*err, and infinite losses. As the true delta is
+// convex in exp(epsilon), the chord between two upper bounds is one in between.
 
 // curveRounding covers the rounding of sums and weights.
 const curveRounding = 1e-9

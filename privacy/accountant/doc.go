@@ -1,5 +1,4 @@
-// Package accountant says how much privacy a worker has spent: the epsilon of many noisy gradients
-// at a given delta.
+// Package accountant says how much privacy a worker has spent: the epsilon of many noisy gradients at a given delta.
 //
 // # The guarantee
 //
@@ -8,16 +7,14 @@
 //
 //	P(M(D) in S) <= exp(epsilon) P(M(D') in S) + delta
 //
-// for all neighbours, in both orders, and every set S of outcomes. Data sets in which one record
-// replaces another are two such steps apart: their guarantee is a weaker one, (2 epsilon, (1 +
-// exp(epsilon)) delta).
+// for all neighbours, in both orders, and every set S of outcomes. Data sets in which one record replaces another are
+// two such steps apart: their guarantee is a weaker one, (2 epsilon, (1 + exp(epsilon)) delta).
 //
-// In a round every record enters the batch with probability q on its own
-// ([Mechanism].SamplingRate), its gradient is clipped to norm C, and Gaussian noise of standard
-// deviation z*C ([Mechanism].NoiseMultiplier is z) goes onto the sum. The round then reveals no
-// more than one sample from P = (1-q) N(0, z²) + q N(1, z²), with the record, or from Q = N(0, z²),
-// without it; and T rounds reveal no more than T such samples, whatever the model does with what it
-// has seen. That is the whole model, so:
+// In a round every record enters the batch with probability q on its own ([Mechanism].SamplingRate), its gradient is
+// clipped to norm C, and Gaussian noise of standard deviation z*C ([Mechanism].NoiseMultiplier is z) goes onto the sum.
+// The round then reveals no more than one sample from P = (1-q) N(0, z²) + q N(1, z²), with the record, or from Q =
+// N(0, z²), without it; and T rounds reveal no more than T such samples, whatever the model does with what it has
+// seen. That is the whole model, so:
 //
 //   - The observer knows all but the one record and sees every vector of every round, but neither
 //     which records were drawn nor the size of the batch. Batches that are shuffled, cut from an

@@ -15,11 +15,10 @@ const (
 //
 //	A = (1-q)^alpha E_Q[(1+w)^alpha]
 //
-// and the binomial series converges in powers of w where w < 1, left of zeta = z² log(1/q - 1) +
-// 1/2, and in powers of 1/w right of it. Up to i = floor(alpha) the coefficients are positive, then
-// they alternate. What follows is the product of two moment sequences of measures on [0, 1], the
-// coefficients' (a beta distribution) and w's: exactly the series for which the acceleration of
-// Cohen, Rodriguez Villegas and Zagier has a proven error.
+// and the binomial series converges in powers of w where w < 1, left of zeta = z² log(1/q - 1) + 1/2, and in powers of
+// 1/w right of it. Up to i = floor(alpha) the coefficients are positive, then they alternate. What follows is the
+// product of two moment sequences of measures on [0, 1], the coefficients' (a beta distribution) and w's: exactly the
+// series for which the acceleration of Cohen, Rodriguez Villegas and Zagier has a proven error.
 func logMomentFractional(m Mechanism, alpha float64) float64 {
 	s := newOddsMoments(m)
 	scale := alpha * math.Log1p(-m.SamplingRate)

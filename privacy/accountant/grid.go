@@ -10,10 +10,9 @@ type grid struct {
 	tail   float64 // probability beyond which a round's outcomes are cut off
 }
 
-// newGrid chooses a grid for which the moment of order alpha of the whole composition rises by no
-// more than rise, size permitting, and which cuts off a small share of delta. A cell of width h
-// raises the moment of any loss in it by a factor of 1 + alpha(alpha-1)h²/8 at most, by which the
-// secant of exp exceeds it.
+// newGrid chooses a grid for which the moment of order alpha of the whole composition rises by no more than rise, size
+// permitting, and which cuts off a small share of delta. A cell of width h raises the moment of any loss in it by a
+// factor of 1 + alpha(alpha-1)h²/8 at most, by which the secant of exp exceeds it.
 func newGrid(steps []Step, alpha, rise, delta float64) grid {
 	rounds, width := 0.0, 0.0
 	for _, s := range steps {
@@ -28,10 +27,9 @@ func newGrid(steps []Step, alpha, rise, delta float64) grid {
 	return grid{steps: steps, step: max(min(step, width/minCells), finest), finest: finest, tail: tail}
 }
 
-// refine makes the grid finer until the relative error of the answer is the given one, the answer
-// is negligible, or the grid cannot be finer, and returns the answer. The error falls with the
-// square of the step, so 4 times the step has 16 times the error. That measures the error also
-// where the moment says little about it, because few rounds lose much.
+// refine makes the grid finer until the relative error of the answer is the given one, the answer is negligible, or the
+// grid cannot be finer, and returns the answer. The error falls with the square of the step, so 4 times the step has 16
+// times the error. That measures the error also where the moment says little about it, because few rounds lose much.
 func (g grid) refine(relative, negligible float64, ask func(composition) answer) float64 {
 	last := g.coarse(ask)
 	for {
@@ -50,9 +48,8 @@ func (g grid) coarse(ask func(composition) answer) float64 {
 	return value
 }
 
-// worst returns the larger of the answers for the two directions. Should a transform be too long,
-// the grid gets coarser; if that does not help, the answer is +Inf. The step is the one that was
-// used.
+// worst returns the larger of the answers for the two directions. Should a transform be too long, the grid gets
+// coarser; if that does not help, the answer is +Inf. The step is the one that was used.
 func (g grid) worst(ask func(composition) answer) (value, step float64) {
 	for range 8 {
 		var remove, add []part

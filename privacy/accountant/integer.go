@@ -2,8 +2,7 @@ package accountant
 
 import "math"
 
-// logMoment returns an upper bound of (alpha-1) times the Rényi divergence of order alpha > 1 of
-// one round,
+// logMoment returns an upper bound of (alpha-1) times the Rényi divergence of order alpha > 1 of one round,
 //
 //	log A(alpha), A(alpha) = E_Q[(P/Q)^alpha], P = (1-q) N(0, z²) + q N(1, z²), Q = N(0, z²)
 //
@@ -68,8 +67,7 @@ func lastPeak(alpha, logOdds, weightOf0, variance float64) float64 {
 		}
 	}
 	logFactorial := func(x float64) float64 { v, _ := math.Lgamma(x + 1); return v }
-	// The next integer is less than 1 away, over which the logarithm changes by less than what is
-	// added.
+	// The next integer is less than 1 away, over which the logarithm changes by less than what is added.
 	return logFactorial(alpha) - logFactorial(low) - logFactorial(alpha-low) + weightOf0 + low*logOdds +
 		low*(low-1)/(2*variance) + 1 + 1/variance
 }
@@ -101,8 +99,7 @@ func (s *logSum) add(x float64) {
 	}
 }
 
-// hides reports whether adding x would not show in the sum, nor would adding a hundred thousand of
-// its like.
+// hides reports whether adding x would not show in the sum, nor would adding a hundred thousand of its like.
 func (s *logSum) hides(x float64) bool { return s.scaled > 0 && x < s.largest-50 }
 
 func (s *logSum) log() float64 { return s.largest + math.Log(s.scaled) }

@@ -22,8 +22,7 @@ import (
 //     in each batch.
 //   - C bounds nothing unless each example's gradient is clipped.
 type Lemma1 struct {
-	// C: how far one record can move the gradient that is released, clip norm over batch for a
-	// clipped mean
+	// C: how far one record can move the gradient that is released, clip norm over batch for a clipped mean
 	Sensitivity  float64
 	LearningRate float64 // gamma
 	Rounds       int     // T, at least 1
@@ -40,9 +39,8 @@ type Calibration struct {
 	Epsilon         float64 // by RDP, of the same rounds with that noise, at the claimed delta
 }
 
-// Calibrate returns the noise of the lemma and its RDP epsilon when each record enters a round's
-// batch with probability samplingRate; 1 if batches are not secret Poisson samples. It fails with
-// ErrParameter.
+// Calibrate returns the noise of the lemma and its RDP epsilon when each record enters a round's batch with probability
+// samplingRate; 1 if batches are not secret Poisson samples. It fails with ErrParameter.
 func (l Lemma1) Calibrate(samplingRate float64) (Calibration, error) {
 	if err := cmp.Or(positive("sensitivity", l.Sensitivity), positive("learning rate", l.LearningRate),
 		checkDelta(l.Delta), checkTarget(l.Epsilon)); err != nil {

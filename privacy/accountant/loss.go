@@ -50,10 +50,9 @@ func (m Mechanism) lossRange(tail float64) float64 {
 	return m.loss(high) - m.loss(low)
 }
 
-// losses is a discrete distribution of a round's privacy loss, under the outcomes of the data set
-// in the numerator: the loss is (low+i)*step with probability mass[i], and infinite with
-// probability infinite. It dominates the true one: delta at every epsilon is at least as large, and
-// stays so when rounds are composed.
+// losses is a discrete distribution of a round's privacy loss, under the outcomes of the data set in the numerator: the
+// loss is (low+i)*step with probability mass[i], and infinite with probability infinite. It dominates the true one:
+// delta at every epsilon is at least as large, and stays so when rounds are composed.
 type losses struct {
 	low      int
 	mass     []float64
@@ -89,12 +88,11 @@ var (
 // discretize returns the distributions of a round's loss on a grid of the given step: for the
 // neighbour without the record, log(P/Q) under P, and for the one with it, log(Q/P) under Q.
 //
-// In each cell [a, a+step] of losses the mass goes to the two ends, so shared that the masses of P
-// and of Q in the cell both stay as they are ("connect the dots"): delta is the expectation under Q
-// of a convex function of P/Q, which grows when P/Q spreads around its mean. The upper end's share
-// of P is ∫ (1 - exp(a - loss)) dP / (1 - exp(-step)). Both integrals are over positive numbers, by
-// quadrature in the outcome. Rounding is made good by extra mass; outcomes beyond the interval have
-// an infinite loss, or the lowest cell's upper end.
+// In each cell [a, a+step] of losses the mass goes to the two ends, so shared that the masses of P and of Q in the cell
+// both stay as they are ("connect the dots"): delta is the expectation under Q of a convex function of P/Q, which grows
+// when P/Q spreads around its mean. The upper end's share of P is ∫ (1 - exp(a - loss)) dP / (1 - exp(-step)). Both
+// integrals are over positive numbers, by quadrature in the outcome. Rounding is made good by extra mass; outcomes
+// beyond the interval have an infinite loss, or the lowest cell's upper end.
 func discretize(m Mechanism, step, tail float64) (remove, add losses) {
 	q, z := m.SamplingRate, m.NoiseMultiplier
 	reach, low, high := m.interval(tail)
@@ -136,8 +134,7 @@ func discretize(m Mechanism, step, tail float64) (remove, add losses) {
 	return remove.sealed(), add.sealed()
 }
 
-// sealed returns d with all fields filled in. Masses so small that their inverses overflow are
-// given infinite losses.
+// sealed returns d with all fields filled in. Masses so small that their inverses overflow are given infinite losses.
 func (d losses) sealed() losses {
 	d.logMass = make([]float64, len(d.mass))
 	for i, mass := range d.mass {

@@ -8,11 +8,10 @@ import (
 // noisePrecision is how far NoiseMultiplier may be above the least one, relatively.
 const noisePrecision = 1e-6
 
-// NoiseMultiplier returns the noise, in units of the clip norm, that a number of rounds at a
-// sampling rate needs for a target epsilon at delta. It is within 1e-6 of the least sufficient
-// noise (as far as PLD's grids can tell), and always on the sufficient side: [Epsilon] of the
-// result is at most the target. If any noise is sufficient, as when records are hardly ever drawn,
-// it is the least that the method accepts.
+// NoiseMultiplier returns the noise, in units of the clip norm, that a number of rounds at a sampling rate needs for a
+// target epsilon at delta. It is within 1e-6 of the least sufficient noise (as far as PLD's grids can tell), and always
+// on the sufficient side: [Epsilon] of the result is at most the target. If any noise is sufficient, as when records
+// are hardly ever drawn, it is the least that the method accepts.
 func NoiseMultiplier(method Method, samplingRate float64, rounds int, epsilon, delta float64) (float64, error) {
 	if err := checkTarget(epsilon); err != nil {
 		return 0, err
@@ -71,8 +70,7 @@ func leastNoise(spend func(z float64) (float64, error), epsilon, start, factor, 
 		if i%3 == 2 {
 			share = 0.5
 		}
-		// Keep off the ends by a third of the precision: near one of them the last step closes the
-		// bracket from both sides.
+		// Keep off the ends by a third of the precision: near one of them the last step closes the bracket from both sides.
 		margin := min(noisePrecision/3/math.Log(high/low), 0.5)
 		middle := low * math.Pow(high/low, min(max(share, margin), 1-margin))
 		if value := excess(middle); value > 0 {

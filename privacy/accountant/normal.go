@@ -4,12 +4,10 @@ import "math"
 
 const logSqrt2Pi = 0.918938533204672741780329736405617639861 // log(sqrt(2π))
 
-// millsFrom is where mills turns from erfc, whose exponential factor costs digits, to the continued
-// fraction.
+// millsFrom is where mills turns from erfc, whose exponential factor costs digits, to the continued fraction.
 const millsFrom = 5
 
-// mills returns Mills' ratio P(X > x)/density(x) of X ~ N(0, 1), for x >= 0: from sqrt(π/2) down,
-// like 1/x.
+// mills returns Mills' ratio P(X > x)/density(x) of X ~ N(0, 1), for x >= 0: from sqrt(π/2) down, like 1/x.
 func mills(x float64) float64 {
 	if x < millsFrom {
 		return math.Sqrt(math.Pi/2) * math.Exp(x*x/2) * math.Erfc(x/math.Sqrt2)

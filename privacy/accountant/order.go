@@ -2,12 +2,11 @@ package accountant
 
 import "math"
 
-// The orders alpha at which divergences are taken: alpha - 1 in steps of 0.2 % (0.4 % between
-// integers at 256), from where epsilon is in the millions to where it is 1e-3 at delta 1e-12. The
-// best of them is within 2e-6 of the best of all in epsilon, as epsilon is flat there; and always
-// within a step, also where divergences turn up sharply beyond the best order, at rates of 0.001
-// with noise of 20, say. From smallOrders on they are integers, for which the closed form is
-// cheaper.
+// The orders alpha at which divergences are taken: alpha - 1 in steps of 0.2 % (0.4 % between integers at 256), from
+// where epsilon is in the millions to where it is 1e-3 at delta 1e-12. The best of them is within 2e-6 of the best of
+// all in epsilon, as epsilon is flat there; and always within a step, also where divergences turn up sharply beyond the
+// best order, at rates of 0.001 with noise of 20, say. From smallOrders on they are integers, for which the closed form
+// is cheaper.
 const (
 	orderStep    = 1.0 / 512 // of log(alpha-1)
 	lowestExcess = 1e-6      // alpha - 1
@@ -48,8 +47,7 @@ func orderEpsilon(alpha, moment, delta float64) float64 {
 	return (moment + conversion(alpha) - math.Log(delta)) / (alpha - 1)
 }
 
-// lowest returns the least value over the indices below n of a function that falls and then rises,
-// and where it is.
+// lowest returns the least value over the indices below n of a function that falls and then rises, and where it is.
 func lowest(n int, f func(int) float64) (value float64, at int) {
 	low, high := 0, n-1
 	for low < high {

@@ -21,8 +21,7 @@ const (
 	Analytic Method = "analytic"
 )
 
-// The ranges that all methods accept. They are wider than what anybody trains with, and keep every
-// intermediate finite.
+// The ranges that all methods accept. They are wider than what anybody trains with, and keep every intermediate finite.
 const (
 	minSamplingRate    = 1e-12
 	minNoiseMultiplier = 1e-6

@@ -17,8 +17,7 @@ const (
 	maxCells = 1 << 18
 )
 
-// pldEpsilon returns Epsilon by privacy loss distributions: the worse of the two directions, and
-// never above RDP.
+// pldEpsilon returns Epsilon by privacy loss distributions: the worse of the two directions, and never above RDP.
 func pldEpsilon(merged []Step, delta float64) (float64, error) {
 	if err := pldCheck(merged); err != nil || len(merged) == 0 {
 		return 0, err
@@ -33,8 +32,7 @@ func pldEpsilon(merged []Step, delta float64) (float64, error) {
 	return min(epsilon, rdp), nil
 }
 
-// answer is an epsilon of a composition. If fill is above 1 there is none, as the
-// transform would be so much too long.
+// answer is an epsilon of a composition. If fill is above 1 there is none, as the transform would be so much too long.
 type answer struct{ value, fill float64 }
 
 func (c composition) epsilon(delta float64) answer {

@@ -6,8 +6,7 @@ func rdpEpsilon(merged []Step, delta float64) (epsilon, alpha float64) {
 		return 0, orders[len(orders)-1]
 	}
 	epsilon, at := lowest(len(orders), func(i int) float64 {
-		return orderEpsilon(orders[i], moments(merged, orders[i]),
-			delta)
+		return orderEpsilon(orders[i], moments(merged, orders[i]), delta)
 	})
 	return max(epsilon, 0), orders[at]
 }

@@ -21,9 +21,8 @@ type Noise struct {
 	Dim      int     // d
 }
 
-// Margins around the noise's expected norm s*sqrt(d), as shares of it. The norm of d Gaussians is
-// within margin of it, except with a probability of about exp(-d*margin^2): at least five standard
-// deviations of 1/sqrt(2d) each.
+// Margins around the noise's expected norm s*sqrt(d), as shares of it. The norm of d Gaussians is within margin of it,
+// except with a probability of about exp(-d*margin^2): at least five standard deviations of 1/sqrt(2d) each.
 const (
 	leastMargin   = 0.07
 	marginStds    = 5
@@ -53,9 +52,8 @@ func VarianceFactor(beta float64, t int) float64 {
 	return float64(Weight(beta)*Weight(beta)) * geometric(float64(beta*beta), t)
 }
 
-// geometric returns 1 + x + ... + x^(n-1) for n >= 0, by doubling n from its leading
-// bit down. The explicit conversions keep compilers from fusing a product into
-// the sum that follows.
+// geometric returns 1 + x + ... + x^(n-1) for n >= 0, by doubling n from its leading bit down. The explicit conversions
+// keep compilers from fusing a product into the sum that follows.
 func geometric(x float64, n int) float64 {
 	sum, next := 0.0, 1.0 // of the k terms that the bits so far stand for, and x^k
 	for bit := bits.Len(uint(n)) - 1; bit >= 0; bit-- {
@@ -74,16 +72,14 @@ func (n Noise) margin() float64 {
 	return min(1, max(leastMargin, marginStds/math.Sqrt(float64(2*n.Dim))))
 }
 
-// norm returns the expected norm of the noise in the vector of release t, in grid
-// steps.
+// norm returns the expected norm of the noise in the vector of release t, in grid steps.
 func (n Noise) norm(t int) float64 {
 	s := float64(n.Std * math.Sqrt(VarianceFactor(n.Momentum, t)))
 	return float64(s*math.Sqrt(float64(n.Dim))) / n.Step
 }
 
-// Bounds returns the least and the greatest squared norm, in squared grid steps, of
-// the vector of a participant that has made at least fewest and at most most
-// releases, this one included. Rounding to the grid is within the margin.
+// Bounds returns the least and the greatest squared norm, in squared grid steps, of the vector of a participant that
+// has made at least fewest and at most most releases, this one included. Rounding to the grid is within the margin.
 func (n Noise) Bounds(fewest, most int) (least, greatest int64) {
 	m, signal := n.margin(), n.Signal
 	if n.Momentum == 1 {

@@ -167,7 +167,7 @@ func (p *profile) draft(rows, files int) (d Drafted, c *params.Column) {
 			d.Kind = KindCategory
 		}
 	case 2*p.numbers >= present:
-		d.Note = fmt.Sprintf("%d rows have no number, the first in line %s: correct them", present-p.numbers, p.firstBad)
+		d.Note = fmt.Sprintf("%d rows have no number, the first in %s: correct them", present-p.numbers, p.firstBad)
 	default:
 		d.Note = fmt.Sprintf("an id or free text: more than %d different texts", maxCategories)
 	}

@@ -19,11 +19,19 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// file reads a CSV file row by row.
+// rowReader is what file needs of a csv.Reader. FieldPos gives the line, or the row of a file without lines.
+type rowReader interface {
+	Read() ([]string, error)
+	FieldPos(field int) (line, column int)
+}
+
+// file reads a CSV file, or a Parquet file, row by row.
 type file struct {
 	name   string // the base name of the file, for error messages
 	file   *os.File
-	csv    *csv.Reader
+	reader rowReader
+	comma  rune   // between the values
+	line   string // what FieldPos counts
 	header []string
 	names  []string       // the header, sorted
 	at     map[string]int // the index of each column, by its name in header
@@ -37,7 +45,7 @@ type file struct {
 	faults   []string     // the first of each column
 }
 
-// openFile opens a CSV file whose rows are kept in memory.
+// openFile opens a file whose rows are kept in memory.
 func openFile(path string) (*file, error) {
 	f, err := stream(path)
 	if err != nil {
@@ -51,7 +59,7 @@ func openFile(path string) (*file, error) {
 	return f, nil
 }
 
-// stream opens a CSV file of any size and reads its header.
+// stream opens a file of any size and reads its header.
 func stream(path string) (*file, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -68,10 +76,19 @@ func stream(path string) (*file, error) {
 	if mark, _ := in.Peek(3); string(mark) == "\xef\xbb\xbf" { // spreadsheets write a byte order mark
 		_, _ = in.Discard(len(mark))
 	}
-	f.csv = csv.NewReader(in)
-	f.csv.FieldsPerRecord = -1 // readRow checks the number of fields itself
-	f.csv.ReuseRecord = true
-	if f.csv.Comma, err = separator(in); err != nil {
+	if mark, _ := in.Peek(4); string(mark) == parquetMark {
+		f.comma, f.line = ',', "row"
+		if f.reader, err = openParquet(f.file, info.Size()); err != nil {
+			err = fmt.Errorf("as Parquet: %w", err)
+		}
+	} else {
+		rows := csv.NewReader(in)
+		rows.FieldsPerRecord = -1 // readRow checks the number of fields itself
+		rows.ReuseRecord = true
+		rows.Comma, err = separator(in)
+		f.comma, f.line, f.reader = rows.Comma, "line", rows
+	}
+	if err != nil {
 		err = fmt.Errorf("%w: %s %w", ErrTable, f.name, err)
 	}
 	if err = cmp.Or(err, f.readHeader()); err != nil {
@@ -116,7 +133,7 @@ func mark(line []byte) (most rune, n int) {
 func (f *file) close() { _ = f.file.Close() } // the file was only read, so an error loses no data
 
 func (f *file) readHeader() error {
-	row, err := f.csv.Read()
+	row, err := f.reader.Read()
 	switch {
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("%w: %s is empty, want a header that names the columns", ErrTable, f.name)
@@ -158,7 +175,7 @@ func sample(texts []string) string {
 
 // readRow reads the next row into f.row. It returns false at the end of the file.
 func (f *file) readRow() (bool, error) {
-	row, err := f.csv.Read()
+	row, err := f.reader.Read()
 	switch {
 	case errors.Is(err, io.EOF):
 		return false, nil
@@ -167,10 +184,9 @@ func (f *file) readRow() (bool, error) {
 	}
 	f.row = row
 	if len(row) != len(f.header) {
-		line, _ := f.csv.FieldPos(0)
-		return false, fmt.Errorf("%w: %s line %d has %d values, the header has %d columns: the first line names every "+
-			"column, and a value that has the separator %q stands in quotes", ErrTable, f.name, line, len(row), len(f.header),
-			f.csv.Comma)
+		return false, fmt.Errorf("%w: %s %s has %d values, the header has %d columns: the first line names every column, "+
+			"and a value that has the separator %q stands in quotes", ErrTable, f.name, f.place(0), len(row), len(f.header),
+			f.comma)
 	}
 	if f.rows++; !f.streamed && (f.rows > mnist.MaxExamples || f.rows*len(row) > mnist.MaxPixels) {
 		return false, fmt.Errorf("%w: %s has more than %d rows of %d columns, want at most %d rows and %d values",
@@ -210,7 +226,7 @@ func (f *file) number(at int) (float64, error) {
 // parse returns the finite number that a text is in decimal digits: Go's hexadecimal numbers are no number
 // to other programs. In a file without commas between the values a comma may stand for the decimal point.
 func (f *file) parse(text string) (float64, bool) {
-	if f.csv.Comma != ',' && !strings.Contains(text, ".") {
+	if f.comma != ',' && !strings.Contains(text, ".") {
 		text = strings.Replace(text, ",", ".", 1)
 	}
 	for i := range len(text) {
@@ -220,6 +236,12 @@ func (f *file) parse(text string) (float64, bool) {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	return x, err == nil
+}
+
+// place says where the current row's value in a column is.
+func (f *file) place(at int) string {
+	line, _ := f.reader.FieldPos(at)
+	return fmt.Sprint(f.line, " ", line)
 }
 
 // fault is an error about one value, or about several.
@@ -232,8 +254,7 @@ func (e *fault) Unwrap() error { return ErrTable }
 // errorf returns an error about the value of the current row in the column with the index at. The
 // error does not quote the value: the row is private, and errors reach logs.
 func (f *file) errorf(at int, format string, args ...any) *fault {
-	line, _ := f.csv.FieldPos(at)
-	return &fault{f.name, fmt.Sprintf("line %d, column %q: %s", line, f.header[at], fmt.Sprintf(format, args...))}
+	return &fault{f.name, fmt.Sprintf("%s, column %q: %s", f.place(at), f.header[at], fmt.Sprintf(format, args...))}
 }
 
 // note keeps the first fault of a column, so that one error has those of all columns.

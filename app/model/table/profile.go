@@ -88,7 +88,7 @@ func addFile(all *[]*profile, path, label, group string) (rows, units int, err e
 	for i, p := range columns {
 		switch missing, numbers := p.missing-before[i].missing, p.numbers-before[i].numbers; {
 		case p.name == label && missing > 0:
-			f.note(i, &fault{text: fmt.Sprintf("%d of %d rows have no label in column %q, the first in line %s: leave these "+
+			f.note(i, &fault{text: fmt.Sprintf("%d of %d rows have no label in column %q, the first in %s: leave these "+
 				"rows out", missing, f.rows, label, p.firstBad)})
 		case numbers > 0 && missing+numbers == f.rows:
 			p.numeric = f.name
@@ -105,8 +105,7 @@ func (p *profile) add(f *file, at, which int) {
 	x, ok := f.parse(text)
 	missing := isMissing(text)
 	if !ok && p.firstBad == "" && missing == p.label {
-		line, _ := f.csv.FieldPos(at)
-		p.firstBad = fmt.Sprintf("%d of %s", line, f.name)
+		p.firstBad = f.place(at) + " of " + f.name
 	}
 	if missing {
 		p.missing++

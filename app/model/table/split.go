@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bufio"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -117,7 +118,7 @@ func Join(paths []string, to string) (parts []*Part, err error) {
 		return nil, err
 	}
 	defer func() { all.Flush(); err = cmp.Or(err, all.Error(), out.Close()) }()
-	if all = csv.NewWriter(out); slices.ContainsFunc(files, func(f *file) bool { return f.csv.Comma != ',' }) {
+	if all = csv.NewWriter(out); slices.ContainsFunc(files, func(f *file) bool { return f.comma != ',' }) {
 		all.Comma = ';'
 	}
 	row := slices.Clone(files[0].header)
@@ -148,6 +149,43 @@ func (f *file) newPart(name, path string) (*Part, error) {
 		return nil, err
 	}
 	p := &Part{Name: strings.Clone(name), Path: path, file: to, csv: csv.NewWriter(to)}
-	p.csv.Comma = f.csv.Comma
+	p.csv.Comma = f.comma
 	return p, p.csv.Write(f.header)
+}
+
+// WriteCSV writes the rows of a file to a new CSV file, which its owner alone may read: for programs that read no
+// Parquet.
+func WriteCSV(path, to string) (err error) {
+	f, err := stream(path)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	rows := csv.NewWriter(out)
+	err = rows.Write(f.header)
+	for more := true; more && err == nil; {
+		if more, err = f.readRow(); more {
+			err = rows.Write(f.row)
+		}
+	}
+	rows.Flush()
+	if err = cmp.Or(err, rows.Error(), out.Close()); err != nil {
+		_ = os.Remove(to)
+	}
+	return err
+}
+
+// IsParquet reports whether there is a file that begins as a Parquet file does.
+func IsParquet(path string) bool {
+	in, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	mark, _ := bufio.NewReader(in).Peek(len(parquetMark))
+	return string(mark) == parquetMark
 }

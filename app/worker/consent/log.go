@@ -25,9 +25,8 @@ type Log struct {
 // Open returns the Log of a file. The file need not exist.
 func Open(path string) *Log { return &Log{path: path} }
 
-// Records returns all records of the file, oldest first, and verifies their signatures. It reads
-// the file again only if the file has changed. One bad line is an error (ErrRecord), because the
-// line may be a withdrawal.
+// Records returns all records of the file, oldest first, and verifies their signatures. It reads the file again only if
+// the file has changed. One bad line is an error (ErrRecord), because the line may be a withdrawal.
 func (l *Log) Records() ([]Record, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

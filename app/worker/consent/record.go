@@ -34,8 +34,7 @@ type Subject struct {
 	Params  string `json:"params_hash"` // SHA-256 of the epoch's parameters in protobuf, in hexadecimal
 }
 
-// SubjectOf returns the subject of a decision on the given epoch of the given chain, with the
-// parameters p.
+// SubjectOf returns the subject of a decision on the given epoch of the given chain, with the parameters p.
 func SubjectOf(chainID string, epoch uint64, p params.Params) (Subject, error) {
 	encoded, err := p.Marshal()
 	if err != nil {
@@ -57,8 +56,7 @@ type Record struct {
 // domain is the beginning of the signed bytes. No transaction or VRF input begins with it.
 const domain = "spdl/consent/v1\n"
 
-// signBytes returns the bytes that the signature covers: the domain, and the record's JSON without
-// a signature.
+// signBytes returns the bytes that the signature covers: the domain, and the record's JSON without a signature.
 func (r Record) signBytes() ([]byte, error) {
 	r.Signature = nil
 	text, err := json.Marshal(r)
@@ -96,10 +94,9 @@ func (r Record) verify() error {
 	return nil
 }
 
-// DecisionOf returns a participant's decision on a subject, and the record of that decision. The
-// decision is that of the last record with a signature by the participant's current key or a former
-// key: a rotation of the key does not withdraw a decision. Without such a record the decision is
-// Awaited, and the record is empty.
+// DecisionOf returns a participant's decision on a subject, and the record of that decision. The decision is that of
+// the last record with a signature by the participant's current key or a former key: a rotation of the key does not
+// withdraw a decision. Without such a record the decision is Awaited, and the record is empty.
 func DecisionOf(all []Record, about Subject, p app.Participant) (Decision, Record) {
 	for _, r := range slices.Backward(all) {
 		if r.Subject == about && isKeyOf(r.PubKey, p) {

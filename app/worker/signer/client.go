@@ -50,8 +50,7 @@ func New(address, certificates string) (*Client, error) {
 // Address returns the signer's address.
 func (c *Client) Address() string { return c.address }
 
-// Away returns the error text of the last request if that request failed with ErrSigner, and "" if
-// it got an answer.
+// Away returns the error text of the last request if that request failed with ErrSigner, and "" if it got an answer.
 func (c *Client) Away() string {
 	if said := c.lastError.Load(); said != nil {
 		return *said
@@ -128,8 +127,7 @@ func (c *Client) requestTx(ctx context.Context, path string, kind tx.Kind, reque
 	return t, err
 }
 
-// requestContent encodes a body, sends it to the signer in a contentRequest, and returns the signed
-// transaction.
+// requestContent encodes a body, sends it to the signer in a contentRequest, and returns the signed transaction.
 func (c *Client) requestContent(ctx context.Context, path, chainID string, kind tx.Kind, body tx.Body) (*tx.Tx, error) {
 	content, err := body.Marshal()
 	if err != nil {
@@ -180,9 +178,8 @@ func (c *Client) Operation(ctx context.Context, chainID string, body tx.Body) (*
 	return c.requestContent(ctx, pathOperation, chainID, tx.KindOf(body), body)
 }
 
-// Consent asks the signer to sign a record of consent. It fails with ErrDenied if the signer's
-// configuration does not allow records of consent. The time in the record is from the signer's
-// clock.
+// Consent asks the signer to sign a record of consent. It fails with ErrDenied if the signer's configuration does not
+// allow records of consent. The time in the record is from the signer's clock.
 func (c *Client) Consent(ctx context.Context, s consent.Subject, d consent.Decision) (r consent.Record, err error) {
 	return r, c.call(ctx, pathConsent, consentRequest{s, d}, &r)
 }

@@ -56,8 +56,7 @@ func CheckAddress(address string) error {
 	return err
 }
 
-// NeedsCertificates reports whether connections to the given address use TLS. Connections over TCP
-// do.
+// NeedsCertificates reports whether connections to the given address use TLS. Connections over TCP do.
 func NeedsCertificates(address string) bool { return strings.HasPrefix(address, "tcp://") }
 
 // dialer returns a function that connects to an address, over a Unix socket or by TLS over TCP.
@@ -96,9 +95,8 @@ func Listen(address, certificates string, users []uint32, log func(string, ...an
 	return unixsocket.Listen(at, users, log)
 }
 
-// tlsConfig returns the TLS 1.3 configuration of a node or of a signer, from the folder of its
-// certificates. Each side compares the other side's certificate, byte for byte, with the
-// certificate in its folder.
+// tlsConfig returns the TLS 1.3 configuration of a node or of a signer, from the folder of its certificates. Each side
+// compares the other side's certificate, byte for byte, with the certificate in its folder.
 func tlsConfig(folder string) (*tls.Config, error) {
 	own, err := tls.LoadX509KeyPair(filepath.Join(folder, OwnCertificate), filepath.Join(folder, OwnKey))
 	if err != nil {
@@ -147,8 +145,7 @@ func MakePair(node, signer string) error {
 		writeNew(filepath.Join(signer, PeerCertificate), "CERTIFICATE", ofNode, 0o644))
 }
 
-// makeCertificate writes a new key and its certificate into a folder, and returns the certificate
-// in DER.
+// makeCertificate writes a new key and its certificate into a folder, and returns the certificate in DER.
 func makeCertificate(folder string) ([]byte, error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

@@ -90,8 +90,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// handle returns a handler that decodes a request, rejects unknown fields, and answers with the
-// result of f.
+// handle returns a handler that decodes a request, rejects unknown fields, and answers with the result of f.
 func handle[Q, A any](s *Server, f func(context.Context, *Q) (A, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {

@@ -10,10 +10,9 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
-// approvedCopy returns a configuration that runs a copy of the trainer's code, and what removes that
-// copy. The copy ensures that the executed bytes are the hashed bytes. approvedCopy fails with ErrCode
-// if the hash of the code is not in c.Approved. If c.Approved is empty, any code is allowed, and
-// approvedCopy returns c.
+// approvedCopy returns a configuration that runs a copy of the trainer's code, and what removes that copy. The copy
+// ensures that the executed bytes are the hashed bytes. approvedCopy fails with ErrCode if the hash of the code is not
+// in c.Approved. If c.Approved is empty, any code is allowed, and approvedCopy returns c.
 func (c Config) approvedCopy() (_ Config, remove func() error, err error) {
 	if len(c.Approved) == 0 {
 		return c, func() error { return nil }, nil
@@ -102,9 +101,8 @@ func (c Config) checkRelocated(folder string, code Code) error {
 	return nil
 }
 
-// checkCopied fails with ErrCode if the program that will run, or the file to which it leads, lies in
-// the original folder of the code, as the interpreter of a virtual environment, or a program that is
-// found there by $PATH.
+// checkCopied fails with ErrCode if the program that will run, or the file to which it leads, lies in the original
+// folder of the code, as the interpreter of a virtual environment, or a program that is found there by $PATH.
 func checkCopied(program, folder string) error {
 	at, _ := relativeTo(folder, filepath.Dir(program), "")
 	real, _ := relativeTo(folder, program, "")

@@ -48,9 +48,8 @@ type Pair struct {
 	Params []uint32 `json:"params"`
 }
 
-// tensorPairs pairs the tensors of the chain's parameters with the model's tensors of the same
-// name. Tensors that occur only in the model come last. It returns nil if the model has no named
-// tensors.
+// tensorPairs pairs the tensors of the chain's parameters with the model's tensors of the same name. Tensors that occur
+// only in the model come last. It returns nil if the model has no named tensors.
 func tensorPairs(model []Tensor, chain []params.Tensor) (all []Pair) {
 	if len(model) == 0 {
 		return nil
@@ -87,8 +86,7 @@ const (
 	tolerance  = 1e-3
 	maxChecked = 8 // the max number of examples that are checked one by one
 	numCopies  = 5 // the number of copies of one example in each group that equalRows sends
-	// answerPause is the time after an answer in which the check waits for a second answer, which
-	// is a fault.
+	// answerPause is the time after an answer in which the check waits for a second answer, which is a fault.
 	answerPause = 500 * time.Millisecond
 )
 
@@ -107,8 +105,7 @@ type inspection struct {
 // Inspect starts a trainer, sends it requests that reveal a breach of the guarantee, and returns a
 // report on its answers. After the first late answer it makes no further checks. It fails only if
 // the configuration is not valid or ctx ends; the trainer's faults are in the report.
-func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, batch int, seed uint64) (Report,
-	error) {
+func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, batch int, seed uint64) (Report, error) {
 	if err := c.Check(); err != nil {
 		return Report{}, err
 	}
@@ -196,9 +193,8 @@ func (i *inspection) note(demand string, err error, note string) {
 	i.report.Findings = append(i.report.Findings, Finding{demand, err == nil, note})
 }
 
-// unclippedSum returns the trainer's sum of the gradients of the given examples or groups. If the
-// trainer answers with one gradient per example, unclippedSum adds these gradients without
-// clipping.
+// unclippedSum returns the trainer's sum of the gradients of the given examples or groups. If the trainer answers with
+// one gradient per example, unclippedSum adds these gradients without clipping.
 func (i *inspection) unclippedSum(ctx context.Context, units []int) ([]float64, error) {
 	out := make([]float64, len(i.x))
 	if i.t.model.Clipping == params.ClippingSum {
@@ -234,9 +230,8 @@ func (i *inspection) checkTime(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d %ss took %.0f ms", len(i.batch), i.unitNoun(), i.report.StepMS), err
 }
 
-// compareSums compares the trainer's sum over the batch with its sum over other. The list other has
-// the same examples, in the same order or in another order. The text meaning explains a difference
-// to the operator.
+// compareSums compares the trainer's sum over the batch with its sum over other. The list other has the same examples,
+// in the same order or in another order. The text meaning explains a difference to the operator.
 func (i *inspection) compareSums(ctx context.Context, other []int, meaning string) (string, error) {
 	a, err := i.unclippedSum(ctx, i.batch)
 	if err != nil {

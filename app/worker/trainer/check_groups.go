@@ -30,9 +30,8 @@ func (i *inspection) equalRows(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d groups of one example %d times", len(groups), numCopies), i.compareGroups(ctx, groups)
 }
 
-// compareGroups compares the trainer's sum over each group with the mean of the gradients of the
-// group's examples, clipped once. A second process of the trainer, started with clip norm 0 (no
-// clipping), computes these gradients.
+// compareGroups compares the trainer's sum over each group with the mean of the gradients of the group's examples,
+// clipped once. A second process of the trainer, started with clip norm 0 (no clipping), computes these gradients.
 func (i *inspection) compareGroups(ctx context.Context, groups [][]int) error {
 	open, err := Start(ctx, i.config, i.t.model, params.Privacy{Unit: i.t.unit})
 	if err != nil {

@@ -27,9 +27,8 @@ const (
 )
 
 const (
-	// outputPause is the time after a child's end for which its output is still read. The child's
-	// own output is in the pipe by then, but processes that the child started may keep the pipe
-	// open without end.
+	// outputPause is the time after a child's end for which its output is still read. The child's own output is in the
+	// pipe by then, but processes that the child started may keep the pipe open without end.
 	outputPause = time.Second
 	// peekTime is the time for which ask looks for unrequested output before it writes a frame. Any
 	// time above 0 is enough, because earlier output is already in the pipe.
@@ -52,9 +51,8 @@ type child struct {
 	done           chan struct{} // closed when the process has ended
 }
 
-// command returns the command of a trainer, and the two ends of the lifeline, a pipe that a
-// contained trainer has. When lifeline is closed, the trainer ends; the command's process inherits
-// childEnd. Without a sandbox both ends are nil.
+// command returns the command of a trainer, and the two ends of the lifeline, a pipe that a contained trainer has. When
+// lifeline is closed, the trainer ends; the command's process inherits childEnd. Without a sandbox both ends are nil.
 func command(c Config) (cmd *exec.Cmd, lifeline, childEnd *os.File, err error) {
 	if !c.Sandbox.Off {
 		return sandbox.Command(c.Argv, c.Dir, c.Share.Data, c.Sandbox)
@@ -144,9 +142,8 @@ func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*re
 	return err
 }
 
-// checkSilent returns an error if a child has written unrequested output, or writes some within the
-// given time. Such output would be read as the answer to the next request, which is about another
-// batch.
+// checkSilent returns an error if a child has written unrequested output, or writes some within the given time. Such
+// output would be read as the answer to the next request, which is about another batch.
 func (k *child) checkSilent(wait time.Duration) error {
 	if k.stdin.SetDeadline(time.Time{}) != nil || k.stdout.SetReadDeadline(time.Now().Add(wait)) != nil {
 		return nil // the pipes of this system have no deadlines
@@ -163,9 +160,8 @@ func (k *child) checkSilent(wait time.Duration) error {
 	return err
 }
 
-// withDeadline runs a call to the child. If ctx ends during the call, the reads and writes on the
-// child's pipes fail at once. If the child ends, they fail after outputPause, so that its last
-// output can still be read.
+// withDeadline runs a call to the child. If ctx ends during the call, the reads and writes on the child's pipes fail at
+// once. If the child ends, they fail after outputPause, so that its last output can still be read.
 func (k *child) withDeadline(ctx context.Context, call func() error) error {
 	over, gone := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -51,9 +51,8 @@ func isCode(name string, mode fs.FileMode) bool {
 	return mode&0o111 != 0 || slices.Contains(suffixes, filepath.Ext(name)) || strings.Contains(name, ".so.")
 }
 
-// isSkipped reports whether a folder or a file is left out, because it is no code and no data of
-// the trainer: a cache, a hidden folder such as .git, or a virtual environment, which belongs to
-// the interpreter.
+// isSkipped reports whether a folder or a file is left out, because it is no code and no data of the trainer: a cache,
+// a hidden folder such as .git, or a virtual environment, which belongs to the interpreter.
 func isSkipped(path string, d fs.DirEntry) bool {
 	if !d.IsDir() {
 		return strings.HasSuffix(d.Name(), ".pyc")
@@ -70,8 +69,7 @@ func HashCode(folder string) (Code, error) { return copyCode(folder, "") }
 func copyCode(folder, copyFolder string) (c Code, err error) {
 	hash, total := sha256.New(), int64(0)
 	hash.Write([]byte(codeFormat))
-	// WalkDir visits the files of a folder in the order of their names, so the order is the same on
-	// every machine.
+	// WalkDir visits the files of a folder in the order of their names, so the order is the same on every machine.
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == folder {
 			return err
@@ -106,12 +104,10 @@ func copyCode(folder, copyFolder string) (c Code, err error) {
 	return c, err
 }
 
-// codeOrData opens path if it is a code file. If path is a folder or a data file, it returns a nil
-// file. If withCopy is set, it also creates at copyPath the same folder, or a symbolic link to the
-// data file, which it adds to c.data if that is in folder. It fails with ErrCode if path is a
-// symbolic link to code or to a folder.
-func (c *Code) codeOrData(folder, path, copyPath string, d fs.DirEntry, withCopy bool) (*os.File, fs.FileMode,
-	error) {
+// codeOrData opens path if it is a code file. If path is a folder or a data file, it returns a nil file. If withCopy is
+// set, it also creates at copyPath the same folder, or a symbolic link to the data file, which it adds to c.data if
+// that is in folder. It fails with ErrCode if path is a symbolic link to code or to a folder.
+func (c *Code) codeOrData(folder, path, copyPath string, d fs.DirEntry, withCopy bool) (*os.File, fs.FileMode, error) {
 	if d.IsDir() {
 		if withCopy {
 			return nil, 0, os.Mkdir(copyPath, 0o700)
@@ -144,9 +140,8 @@ func (c *Code) codeOrData(folder, path, copyPath string, d fs.DirEntry, withCopy
 	return nil, 0, nil
 }
 
-// copyFile adds a file to the hash: a line with the file's mode, length and path, and then the
-// content. If withCopy is set, copyFile also writes the content to copyPath. It fails if the file
-// is larger than maxBytes.
+// copyFile adds a file to the hash: a line with the file's mode, length and path, and then the content. If withCopy is
+// set, copyFile also writes the content to copyPath. It fails if the file is larger than maxBytes.
 func (f CodeFile) copyFile(file *os.File, copyPath string, withCopy bool, hash io.Writer, maxBytes int64,
 ) (int64, error) {
 	if strings.ContainsFunc(f.Path, unicode.IsControl) || strings.ContainsRune(f.Path, unicode.ReplacementChar) {

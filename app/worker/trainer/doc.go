@@ -3,7 +3,6 @@
 // them, or for a sum of gradients that the program has clipped. The program never sees keys, noise
 // or the ledger, and never picks the batch. Package sandbox contains the program.
 //
-// A program is stopped and restarted if it ends, is late, or answers with a wrong length, NaN or
-// infinity. The pause before a restart grows with each failure. The call in progress fails, and no
-// part of its answer is used.
+// A program is stopped and restarted if it ends, is late, or answers with a wrong length, NaN or infinity. The pause
+// before a restart grows with each failure. The call in progress fails, and no part of its answer is used.
 package trainer

@@ -12,9 +12,8 @@ import (
 	"github.com/spdl/spdl/internal/printable"
 )
 
-// These are the protocol versions of PROTOCOL.md that this package speaks. The second version
-// supports groups. In that version each question also has a number, so that an answer to an earlier
-// question is detected.
+// These are the protocol versions of PROTOCOL.md that this package speaks. The second version supports groups. In
+// that version each question also has a number, so that an answer to an earlier question is detected.
 const (
 	protocolFirst  = 1
 	protocolSecond = 2
@@ -70,9 +69,8 @@ type reply struct {
 	partial   string // an error text with the number of received rows, for a late rest; "" if there are none
 }
 
-// frame reads a frame of the wanted type, and returns its body without the number of the question.
-// The limit maxBytes bounds the body in bytes. A FAULT frame and an answer to another question are
-// errors.
+// frame reads a frame of the wanted type, and returns its body without the number of the question. The limit maxBytes
+// bounds the body in bytes. A FAULT frame and an answer to another question are errors.
 func (r *reply) frame(want byte, maxBytes int) ([]byte, error) {
 	header := make([]byte, headerBytes)
 	if n, err := io.ReadFull(r, header); err != nil {
@@ -130,17 +128,15 @@ func (r *reply) number(kind byte, length uint64) error {
 // late, it is a second answer, or the trainer does not repeat numbers.
 var errQuestion = errors.New("the answer is to another question")
 
-// gradientBody returns the body of a GRADIENT frame: the number of indices, the indices, and the
-// parameters.
+// gradientBody returns the body of a GRADIENT frame: the number of indices, the indices, and the parameters.
 func gradientBody(x []float64, picked []int) []byte {
 	body := make([]byte, 0, 4+4*len(picked)+8*len(x))
 	body = binary.LittleEndian.AppendUint32(body, uint32(len(picked)))
 	return appendFloats(appendInts(body, picked), x)
 }
 
-// groupRequest returns the body of a GRADIENT frame for groups that the trainer clips: the number
-// of groups, the number of all indices, the sizes of the groups, the indices group by group, and
-// the parameters.
+// groupRequest returns the body of a GRADIENT frame for groups that the trainer clips: the number of groups, the number
+// of all indices, the sizes of the groups, the indices group by group, and the parameters.
 func groupRequest(x []float64, groups [][]int) []byte {
 	sizes, all := make([]int, len(groups)), flatten(groups)
 	for i, g := range groups {

@@ -14,8 +14,7 @@ import (
 // maxGrouped is the max number of examples that a trainer may have if they are in groups.
 const maxGrouped = 1 << 24
 
-// GroupsIgnored is the warning about examples in groups on a chain whose unit of privacy is an
-// example.
+// GroupsIgnored is the warning about examples in groups on a chain whose unit of privacy is an example.
 const GroupsIgnored = "the examples have groups, and this chain protects each example by itself: privacy.unit is " +
 	`not "group"`
 
@@ -55,8 +54,7 @@ func (t *Trainer) examplesOf(picked []int) [][]int {
 	return groups
 }
 
-// inGroups returns the part of a message that describes the groups, "" if the unit of privacy is
-// one example.
+// inGroups returns the part of a message that describes the groups, "" if the unit of privacy is one example.
 func (t *Trainer) inGroups() string {
 	if t.unit != params.UnitGroup {
 		return ""
@@ -89,10 +87,9 @@ func decodeGroups(body []byte, n int) ([]uint32, error) {
 	return grouped, nil
 }
 
-// groupSum sets dst to the sum of the clipped gradients of groups. The gradient of a group is the
-// mean of the gradients of its examples. With clipping "rows" the trainer answers with the gradient
-// of each example, and groupSum takes the mean of each group and clips it. With clipping "sum" the
-// trainer does so.
+// groupSum sets dst to the sum of the clipped gradients of groups. The gradient of a group is the mean of the gradients
+// of its examples. With clipping "rows" the trainer answers with the gradient of each example, and groupSum takes the
+// mean of each group and clips it. With clipping "sum" the trainer does so.
 func (t *Trainer) groupSum(ctx context.Context, k *child, dst, x []float64, groups [][]int) error {
 	if t.model.Clipping == params.ClippingSum {
 		return k.ask(ctx, frameGradient, groupRequest(x, groups), func(r *reply) error {

@@ -9,8 +9,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Share describes the participant's part of a common data set. A participant with its own data has
-// part 0 of 1.
+// Share describes the participant's part of a common data set. A participant with its own data has part 0 of 1.
 type Share struct {
 	Data      string  `json:"data"` // the path or name in worker.data
 	Part      int     `json:"part"`
@@ -45,8 +44,7 @@ type answer struct {
 	Examples  int  `json:"examples"`
 	Evaluates bool `json:"evaluates"`
 	Groups    bool `json:"groups,omitempty"` // whether the trainer knows the groups of its examples
-	// Tensors lists the tensors of the trainer's own model. It is empty if the trainer does not
-	// name them.
+	// Tensors lists the tensors of the trainer's own model. It is empty if the trainer does not name them.
 	Tensors []Tensor `json:"tensors,omitempty"`
 }
 
@@ -79,9 +77,8 @@ func (e *TensorError) Error() string {
 		"(spdl new --module)"
 }
 
-// compare returns a TensorError with the first difference between the trainer's tensors and the
-// chain's. The order of the tensors does not matter. If a trainer names no tensors, compare returns
-// nil.
+// compare returns a TensorError with the first difference between the trainer's tensors and the chain's. The order of
+// the tensors does not matter. If a trainer names no tensors, compare returns nil.
 func compare(model []Tensor, chain []params.Tensor) error {
 	if len(model) == 0 {
 		return nil

@@ -9,9 +9,8 @@ import (
 	"github.com/spdl/spdl/internal/printable"
 )
 
-// lines is a writer that calls say with each line of a program's output. It cuts lines at maxLine
-// bytes, and drops lines that its allowance does not cover: a trainer that logs every example could
-// fill the disk of the node.
+// lines is a writer that calls say with each line of a program's output. It cuts lines at maxLine bytes, and drops
+// lines that its allowance does not cover: a trainer that logs every example could fill the disk of the node.
 type lines struct {
 	say        func(string)
 	allowed    *allowance // shared by all processes of a trainer

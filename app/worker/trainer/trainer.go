@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 	"github.com/spdl/spdl/privacy"
@@ -77,8 +78,7 @@ func (c Config) Check() error {
 	return nil
 }
 
-// checkContained returns an error if the program must be contained and this system does not support
-// that.
+// checkContained returns an error if the program must be contained and this system does not support that.
 func (c Config) checkContained() error {
 	if c.Sandbox.Off {
 		return nil
@@ -92,8 +92,7 @@ func (c Config) checkContained() error {
 	return nil
 }
 
-// Trainer is a participant's running training program. It is safe for concurrent use: calls run one
-// after the other.
+// Trainer is a participant's running training program. It is safe for concurrent use: calls run one after the other.
 type Trainer struct {
 	config Config
 	model  params.Model
@@ -103,15 +102,15 @@ type Trainer struct {
 	mu        sync.Mutex
 	child     *child // the running process; nil if no process runs
 	answer    answer
-	groupOf   []uint32  // the group of each example; nil if the unit is an example
-	groups    [][]int   // the examples of each group; nil if the unit is an example
+	groupOf   []uint32 // the group of each example; nil if the unit is an example
+	groups    [][]int  // the examples of each group; nil if the unit is an example
+	forget    func() error
 	failures  int       // the number of failures since the last success
 	nextStart time.Time // the earliest time of the next start
 }
 
-// Start starts the trainer of a model. The Trainer clips the gradient of each unit of privacy, an
-// example or a group, to the norm p.Clip; 0 means no clipping. If the first HELLO fails, Start
-// fails with ErrTrainer.
+// Start starts the trainer of a model. The Trainer clips the gradient of each unit of privacy, an example or a group,
+// to the norm p.Clip; 0 means no clipping. If the first HELLO fails, Start fails with ErrTrainer.
 func Start(ctx context.Context, c Config, m params.Model, p params.Privacy) (*Trainer, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -136,11 +135,36 @@ func Start(ctx context.Context, c Config, m params.Model, p params.Privacy) (*Tr
 	if len(c.Approved) > 0 {
 		c.Share.Data = existing(c.Share.Data, c.Dir)
 	}
-	t := &Trainer{config: c, model: m, clip: p.Clip, unit: p.Unit}
+	forget, err := c.plainData(m)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trainer{config: c, model: m, clip: p.Clip, unit: p.Unit, forget: forget}
 	if err := t.withChild(ctx, func(context.Context, *child) error { return nil }); err != nil {
+		t.Close()
 		return nil, err
 	}
 	return t, nil
+}
+
+// plainData replaces data that are a Parquet file, which Python does not read, by a CSV file, and returns what removes
+// that. A study whose own data are Parquet reads them itself.
+func (c *Config) plainData(m params.Model) (forget func() error, err error) {
+	path := existing(c.Share.Data, c.Dir)
+	var study struct{ Data string }
+	_ = json.Unmarshal([]byte(m.Config), &study) // the text may be of any form
+	if !table.IsParquet(path) || filepath.Ext(study.Data) == ".parquet" {
+		return func() error { return nil }, nil
+	}
+	folder, forget, err := sandbox.Temporary("spdl-data-")
+	if err != nil {
+		return nil, err
+	}
+	c.Share.Data = filepath.Join(folder, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))+".csv")
+	if err = table.WriteCSV(path, c.Share.Data); err != nil {
+		return nil, errors.Join(err, forget())
+	}
+	return sync.OnceValue(forget), nil
 }
 
 // Len returns the number of units of privacy: examples, or groups.
@@ -161,6 +185,7 @@ func (t *Trainer) Close() {
 		t.child.stop(true)
 		t.child = nil
 	}
+	_ = t.forget()
 }
 
 // ClippedSum sets dst to the sum of the gradients, at x, of the units in picked, each clipped to

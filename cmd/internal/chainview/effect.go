@@ -62,8 +62,7 @@ func EffectOfEnd(m query.Membership, index uint32) (e Effect) {
 	e.Zero = f == 0 && m.Byzantine > 0
 	if validator {
 		before, after := params.MaxByzantine(m.Validators), params.MaxByzantine(m.Validators-1)
-		e.Members += fmt.Sprintf("; of validators %d (now %d) and f %d (now %d)", m.Validators-1, m.Validators, after,
-			before)
+		e.Members += fmt.Sprintf("; of validators %d (now %d) and f %d (now %d)", m.Validators-1, m.Validators, after, before)
 		e.Zero = e.Zero || after == 0 && before > 0
 	}
 	return e

@@ -51,8 +51,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 		"what they do, and proves it.\n\n" +
 		"Data go to standard output, all else to standard error. With -o json the data are JSON, and an error is one " +
 		"JSON object."
-	root.Example = "  spdl plan --epsilon 2\n" +
-		"        # noise, accuracy and hosts, before there is a chain\n" +
+	root.Example = "  spdl plan --epsilon 2\n        # noise, accuracy and hosts, before there is a chain\n" +
 		"  spdl consortium new ./ours --chain-id ours-1 --members a,b,c,d\n" +
 		"        # four organisations found a chain\n" +
 		"  source <(spdl completion bash)\n" +

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/worker/trainer"
+	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet"
@@ -641,7 +643,7 @@ np.savez(sys.argv[1], x=x, y=y, centre=np.full(6, 0.3), scale=np.ones(6))`, feat
 	for says, args := range map[string][]string{
 		"--head and --features are for each other":        {"--head", "linear"},
 		`--head is "cnn", want linear or mlp`:             {"--head", "cnn", "--features", features},
-		`is "lab.py", want a .npz file`:                   {"--head", "mlp", "--features", "lab.py"},
+		`is "lab.py", want a file of .npz`:                {"--head", "mlp", "--features", "lab.py"},
 		"a study of features has no other model, data or": {"--head", "mlp", "--features", features, "--adapt", "bias"},
 	} {
 		_, stderr, code := spdl(t, append([]string{"new", filepath.Join(t.TempDir(), "s")}, args...)...)
@@ -670,4 +672,66 @@ func TestTrainersThatDoNotStart(t *testing.T) {
 	require.Contains(t, stderr, "the trainer did not start: "+python+" has no no_such_module: install it for this "+
 		"interpreter, or name another with --python")
 	require.NotContains(t, stderr, "promises")
+}
+
+// TestNewOfParquet: a study of a Parquet file is that of its CSV file, and a head of Parquet features that of the npz
+// file of the same arrays: the same parameters of the chain, and from either file the same gradients.
+func TestNewOfParquet(t *testing.T) {
+	python, work := stage.Python(t, "numpy, torch"), t.TempDir()
+	data, err := filepath.Abs("../../../app/model/table/testdata")
+	require.NoError(t, err)
+	file := func(name string) string { return filepath.Join(data, name) }
+	npz := filepath.Join(work, "f.npz")
+	out, err := exec.Command(python, "-c", `import csv, sys, numpy as np
+rows = list(csv.DictReader(open(sys.argv[1])))
+x = [[float(r["pregnant"]), float(r["age"]), float(r["pedigree"]), 1.5] for r in rows]
+np.savez(sys.argv[2], x=np.array(x, "f4"),
+         y=np.array([int(r["diabetes"] == "pos") for r in rows]), groups=["p%d" % (int(r["age"]) // 5) for r in rows])`,
+		file("pima.csv"), npz).CombinedOutput()
+	require.NoError(t, err, string(out))
+	source, schema := filepath.Join(work, "own.py"), filepath.Join(work, "s.json")
+	require.NoError(t, os.WriteFile(source, []byte("import torch\ndef build(hello, data):\n    torch.manual_seed(1)\n"+
+		"    return torch.nn.Linear(data[0].shape[1], 2)\n"), 0o600))
+	_, stderr, code := spdl(t, "schema", "draft", file("pima-duckdb-lz4.parquet"), "--label", "diabetes", "--out", schema)
+	require.Zero(t, code, stderr)
+
+	for name, c := range map[string]struct{ plain, parquet, arguments []string }{
+		"head": {[]string{"--features", npz}, []string{"--features", file("features-arrow.parquet")},
+			[]string{"--head", "linear"}},
+		"module": {[]string{"--data", file("pima.csv")}, []string{"--data", file("pima-arrow-gzip-dictionary.parquet")},
+			[]string{"--module", source + ":build", "--schema", schema}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sums := map[string][]float64{}
+			var models []params.Params
+			for kind, own := range map[string][]string{"plain": c.plain, "parquet": c.parquet} {
+				dir := filepath.Join(t.TempDir(), kind)
+				_, stderr, code := spdl(t, slices.Concat([]string{"new", dir, "--python", python}, c.arguments, own)...)
+				require.Zero(t, code, stderr)
+				p, err := preset.Load(filepath.Join(dir, "params.json"))
+				require.NoError(t, err)
+				models = append(models, p)
+				for member, data := range map[string]string{"": "", " member": own[1]} { // "": the study's data
+					s, err := trainer.Start(t.Context(), trainer.Config{Argv: []string{python, "train.py"}, Dir: dir,
+						Share: trainer.Share{Data: data, Parts: 1}, Sandbox: sandbox.Settings{Off: true}}, p.Model, p.Privacy)
+					require.NoError(t, err)
+					sum, picked := make([]float64, p.Model.Dim()), make([]int, s.Len())
+					for i := range picked {
+						picked[i] = i
+					}
+					require.NoError(t, s.ClippedSum(t.Context(), sum, make([]float64, p.Model.Dim()), picked))
+					s.Close()
+					sums[kind+member] = sum
+				}
+			}
+			for i := range models { // the names of the data alone differ
+				models[i].Model.Config = strings.NewReplacer("data.npz", "", "data.csv", "").Replace(models[i].Model.Config)
+			}
+			require.Equal(t, models[0], models[1])
+			require.NotZero(t, sums["plain"][0])
+			for kind, sum := range sums {
+				require.Equal(t, sums["plain"], sum, kind)
+			}
+		})
+	}
 }

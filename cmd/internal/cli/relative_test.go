@@ -21,7 +21,8 @@ import (
 
 // homeless are the commands that read and write no home.
 var homeless = []string{"spdl plan", "spdl rules", "spdl new", "spdl trainer check", "spdl trainer hash",
-	"spdl version", "spdl schema draft", "spdl schema check", "spdl schema merge", "spdl model adapt", "spdl model eval",
+	"spdl trainer csv", "spdl version", "spdl schema draft", "spdl schema check", "spdl schema merge",
+	"spdl model adapt", "spdl model eval",
 	"spdl model gain", "spdl verify dossier", "spdl verify log", "spdl testnet", "spdl-lab experiment",
 	"spdl-lab start", "spdl-lab worker"} // the last two are those of spdl
 

@@ -30,8 +30,7 @@ type Options struct {
 	// Hosts are the host names under which it is served, in lower case, in addition to addresses
 	// and localhost; "*" allows any name.
 	Hosts []string
-	// Rate is the max number of requests a second of one client, default 50. Burst is the max
-	// number at once, default 100.
+	// Rate is the max number of requests a second of one client, default 50. Burst is the max number at once, default 100.
 	Rate  float64
 	Burst int
 	// MaxConnections is the max number of connections, default 512. One client may have a quarter

@@ -20,8 +20,7 @@ const (
 	// When blocks were sent in parts, 0.20 to 0.37 was measured; since blocks are sent by reference (ADR 18),
 	// copiesOfBlock is an upper bound. Over a slow link the formula assumes that each peer sends the whole block.
 	copiesOfBlock = 0.25
-	// byteWork is the CPU time for each byte of a round's transactions: encryption, hashes, the
-	// pool, verification, disk.
+	// byteWork is the CPU time for each byte of a round's transactions: encryption, hashes, the pool, verification, disk.
 	byteWork = 30e-9 // seconds
 	// modelWork is the CPU time for each parameter of the model: Delta, the update, the model's hash, disk.
 	modelWork = 105e-9 // seconds
@@ -135,8 +134,7 @@ func (in Input) peers() float64 {
 // receivedBytes returns the bytes that a node receives in a round if no link is slow.
 func (in Input) receivedBytes(t Traffic) float64 {
 	n, peers := float64(in.Participants), in.peers()
-	return copiesOfGradient*(n-1)*float64(t.Gradient) + copiesOfBlock*peers*float64(t.Round) +
-		2*in.nodes()*voteBytes*peers
+	return copiesOfGradient*(n-1)*float64(t.Gradient) + copiesOfBlock*peers*float64(t.Round) + 2*in.nodes()*voteBytes*peers
 }
 
 // work returns the CPU seconds that a node spends on a round of a model with d parameters, without the training step.

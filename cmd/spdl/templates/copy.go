@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/mnist"
@@ -61,7 +62,10 @@ func (m Module) copyData(dir string) (trainerConfig, error) {
 					"loss in train.py", m.Schema, d.Table.Weights)
 			}
 		}
-		if err == nil {
+		if parquet := m.Head+m.Label+m.Schema != "" && table.IsParquet(m.Data); err == nil && parquet {
+			c.Data = "data.csv" // as a trainer gets it
+			err = table.WriteCSV(m.Data, filepath.Join(dir, c.Data))
+		} else if err == nil {
 			err = copyFile(m.Data, filepath.Join(dir, c.Data))
 		}
 	}

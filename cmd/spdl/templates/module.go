@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/worker/trainer"
@@ -40,8 +41,8 @@ func (m Module) Check() error {
 		if heads[m.Head] == "" {
 			return fmt.Errorf("--head is %q, want linear or mlp", m.Head)
 		}
-		if filepath.Ext(m.Data) != ".npz" {
-			return fmt.Errorf("--features is %q, want a .npz file", m.Data)
+		if e := filepath.Ext(m.Data); e != ".npz" && e != ".csv" && !table.IsParquet(m.Data) {
+			return fmt.Errorf("--features is %q, want a file of .npz, .csv or Parquet", m.Data)
 		}
 		return nil
 	}

@@ -99,8 +99,7 @@ func checkedCalls() map[string][]check {
 		// Filters of the trainer's own hold memory that no process shows.
 		"prctl": {{argument: 0, mask: fullMask, not: true, values: []uint32{unix.PR_SET_DUMPABLE, unix.PR_SET_SECCOMP}}},
 		"ioctl": {{argument: 1, mask: maskOfType, not: true, values: []uint32{socketRequests}}},
-		// A connected pair of stream sockets cannot reach other processes. A datagram socket can
-		// send to any path.
+		// A connected pair of stream sockets cannot reach other processes. A datagram socket can send to any path.
 		"socketpair": {{argument: 0, mask: fullMask, values: []uint32{unix.AF_UNIX}},
 			{argument: 1, mask: fullMask &^ (unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK), values: []uint32{unix.SOCK_STREAM}}},
 	}
@@ -115,9 +114,8 @@ func checkedCalls() map[string][]check {
 	return calls
 }
 
-// installFilter installs a seccomp filter in the calling thread, and so in every program that the
-// thread executes. The filter rejects the forbidden calls, and the calls of checkedCalls whose
-// arguments fail a check.
+// installFilter installs a seccomp filter in the calling thread, and so in every program that the thread executes. The
+// filter rejects the forbidden calls, and the calls of checkedCalls whose arguments fail a check.
 func installFilter() error {
 	here, err := arch.GetInfo("")
 	if err != nil {
@@ -143,8 +141,7 @@ func installFilter() error {
 	return nil
 }
 
-// These are the results of the filter for a system call. A program that gets ENOSYS assumes an
-// older kernel.
+// These are the results of the filter for a system call. A program that gets ENOSYS assumes an older kernel.
 const (
 	retAllow  = unix.SECCOMP_RET_ALLOW
 	retDeny   = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)

@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// survey looks at the descriptors and mappings of processes. It returns the bytes that the kernel keeps
-// for them, and sets w.unnamed. The size of a file that is mapped and that no descriptor shows is
-// unknown, and counts as too much.
+// survey looks at the descriptors and mappings of processes. It returns the bytes that the kernel keeps for them, and
+// sets w.unnamed. The size of a file that is mapped and that no descriptor shows is unknown, and counts as too much.
 func (w *watch) survey(processes []int) (kernel int64, err error) {
 	h := holdings{scratch: w.policy.Scratch + "/", socket: w.socket, seen: map[string]bool{}, mapped: map[string]bool{}}
 	for _, pid := range processes {

@@ -19,9 +19,8 @@ type command struct {
 	env         []string
 }
 
-// resolve finds the program of a command line, the folder of its code, and its interpreter. It
-// executes nothing, because the command line and the first line of a script may name a program of
-// the trainer's author.
+// resolve finds the program of a command line, the folder of its code, and its interpreter. It executes nothing,
+// because the command line and the first line of a script may name a program of the trainer's author.
 func (c *command) resolve(argv []string, dir string) (err error) {
 	if c.dir, err = filepath.Abs(dir); err != nil {
 		return err

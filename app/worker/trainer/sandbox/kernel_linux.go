@@ -36,8 +36,7 @@ func Supported() error {
 	case abi() == 0:
 		return fmt.Errorf("%w: this kernel has no Landlock (Linux 5.13 and later have it, with CONFIG_SECURITY_LANDLOCK "+
 			"and \"landlock\" in the boot parameter lsm=; a container's seccomp profile may also forbid it)", ErrUnsupported)
-	// Without a filter argument the call always fails: with EFAULT where the kernel supports
-	// filters.
+	// Without a filter argument the call always fails: with EFAULT where the kernel supports filters.
 	case unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, 0, 0, 0) != unix.EFAULT:
 		return fmt.Errorf("%w: this kernel has no seccomp filters (CONFIG_SECCOMP_FILTER), or this process may not use "+
 			"them", ErrUnsupported)
@@ -45,8 +44,7 @@ func Supported() error {
 	return nil
 }
 
-// substitutes lists the Landlock ABI versions that add rules, and the substitute for these rules on
-// an older kernel.
+// substitutes lists the Landlock ABI versions that add rules, and the substitute for these rules on an older kernel.
 var substitutes = []struct {
 	abi      int
 	kernel   string

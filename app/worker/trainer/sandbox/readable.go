@@ -23,8 +23,7 @@ var system = []string{
 var ofDevices = []string{"/proc/driver/nvidia", "/proc/devices", "/sys/class", "/sys/bus/pci", "/sys/devices",
 	"/sys/module/nvidia", "/sys/module/amdgpu", "/etc/OpenCL", "/etc/vulkan", "/dev/dri"}
 
-// absolutePath returns the absolute form of a path, without symbolic links. A relative path begins
-// in dir.
+// absolutePath returns the absolute form of a path, without symbolic links. A relative path begins in dir.
 func absolutePath(path, dir string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)

@@ -55,9 +55,8 @@ func confine() error {
 	return &os.PathError{Op: "exec", Path: p.Argv[0], Err: err}
 }
 
-// dropCapabilities removes all capabilities from this thread, even if the thread runs as root.
-// restrictFiles sets the kernel's no_new_privs flag, so that no program that the thread executes
-// regains capabilities.
+// dropCapabilities removes all capabilities from this thread, even if the thread runs as root. restrictFiles sets the
+// kernel's no_new_privs flag, so that no program that the thread executes regains capabilities.
 func dropCapabilities() error {
 	for c := uintptr(0); unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) == nil; c++ {
 	}
@@ -87,9 +86,8 @@ var plainDevices = []string{"/dev/zero", "/dev/full", "/dev/random", "/dev/urand
 var ofProcess = []string{"auxv", "cmdline", "comm", "environ", "limits", "maps", "smaps", "smaps_rollup", "stat",
 	"statm", "status", "fd"}
 
-// restrictFiles applies a Landlock rule set to this process. The rule set restricts access to
-// files, and also TCP, abstract Unix sockets and signals if the kernel's Landlock supports these
-// restrictions.
+// restrictFiles applies a Landlock rule set to this process. The rule set restricts access to files, and also TCP,
+// abstract Unix sockets and signals if the kernel's Landlock supports these restrictions.
 func restrictFiles(p policy) error {
 	level := abi()
 	if level == 0 {
@@ -161,8 +159,7 @@ func setLimits(p policy, processes int) error {
 			return fmt.Errorf("limit of %s: %w", l.name, err)
 		}
 		most := min(uint64(l.most), now.Max)
-		// Setrlimit of package unix is not used: Go would restore the limit on descriptors before
-		// it executes the trainer.
+		// Setrlimit of package unix is not used: Go would restore the limit on descriptors before it executes the trainer.
 		if err := syscall.Setrlimit(l.resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
 			return fmt.Errorf("limit of %s: %w", l.name, err)
 		}

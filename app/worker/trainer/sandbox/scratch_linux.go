@@ -25,10 +25,9 @@ func (w *watch) walk(named chan<- int64) {
 	}
 }
 
-// files returns a text if the files of the trainer exceed their limit, or "". named is the bytes of the
-// files in the scratch folder. Files can move away from a look at them. So files counts again, while all
-// processes stand still, if it was too much, or if more is gone from the file system than was found.
-// Others may have taken that.
+// files returns a text if the files of the trainer exceed their limit, or "". named is the bytes of the files in the
+// scratch folder. Files can move away from a look at them. So files counts again, while all processes stand still, if
+// it was too much, or if more is gone from the file system than was found. Others may have taken that.
 func (w *watch) files(named int64) string {
 	size, now := named+w.unnamed, freeBytes(w.policy.Scratch)
 	w.free = max(w.free, now+size)

@@ -36,9 +36,8 @@ func listSecrets(secrets []string) (paths []string, err error) {
 	return paths, nil
 }
 
-// checkClosed fails if this process, which is confined, can open one of the secrets. The check finds
-// what a comparison of paths cannot: mounts, readable parts of a secret folder, and paths that changed
-// since.
+// checkClosed fails if this process, which is confined, can open one of the secrets. The check finds what a comparison
+// of paths cannot: mounts, readable parts of a secret folder, and paths that changed since.
 func checkClosed(secrets []string) error {
 	for _, path := range secrets {
 		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)

@@ -15,8 +15,7 @@ var (
 	ErrSettings = errors.New("settings of the sandbox")
 )
 
-// Settings bound what a trainer may do. With the zero value the trainer is contained, with default
-// limits.
+// Settings bound what a trainer may do. With the zero value the trainer is contained, with default limits.
 type Settings struct {
 	Off       bool     // whether the trainer runs without a sandbox
 	Memory    int64    // max bytes of all the trainer's processes together; 0 means half of the machine's memory
@@ -45,8 +44,7 @@ const (
 // MaxDescriptors is the limit of open descriptors of each process of a trainer.
 const MaxDescriptors = 256
 
-// MinMemory is the smallest allowed limit of memory, in bytes. An interpreter needs that much
-// memory to start.
+// MinMemory is the smallest allowed limit of memory, in bytes. An interpreter needs that much memory to start.
 const MinMemory = 64 << 20
 
 // Validate returns an error for settings that are out of bounds.

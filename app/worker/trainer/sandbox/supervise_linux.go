@@ -35,8 +35,7 @@ type supervisor struct {
 var scope = landlock.MustConfig(landlock.ScopedSet(landlocksys.ScopeAbstractUnixSocket|landlocksys.ScopeSignal),
 	landlock.AccessFSSet(landlocksys.AccessFSRefer))
 
-// supervise runs a trainer until the trainer or the worker ends, then kills all descendants, and
-// returns the exit code.
+// supervise runs a trainer until the trainer or the worker ends, then kills all descendants, and returns the exit code.
 func supervise() int {
 	runtime.LockOSThread() // Pdeathsig kills the trainer when its parent thread, this thread, ends
 	lifeline := os.NewFile(lifelineFD, "lifeline")
@@ -139,8 +138,7 @@ func closePipes() error {
 	return nil
 }
 
-// reap collects ended descendants. The supervisor is the parent of every descendant whose own
-// parent has ended.
+// reap collects ended descendants. The supervisor is the parent of every descendant whose own parent has ended.
 func (s *supervisor) reap() {
 	for {
 		var status syscall.WaitStatus
@@ -156,9 +154,8 @@ func (s *supervisor) reap() {
 	}
 }
 
-// exitCode returns the exit code of the trainer's process. If a signal killed the process, the code
-// is 128 plus the signal, as in a shell. If the supervisor did not send that signal, exitCode also
-// prints it.
+// exitCode returns the exit code of the trainer's process. If a signal killed the process, the code is 128 plus the
+// signal, as in a shell. If the supervisor did not send that signal, exitCode also prints it.
 func (s *supervisor) exitCode(status syscall.WaitStatus) int {
 	if status.Signaled() && !s.isEnding.Load() {
 		fmt.Fprintf(os.Stderr, "sandbox: the trainer was killed by the signal %q\n", status.Signal())

@@ -90,9 +90,8 @@ func unshared(status []byte) int64 {
 	return 1024 * (field(status, "VmPTE:") + field(status, "VmSwap:"))
 }
 
-// thread returns the folder in /proc of a thread that has the memory and the descriptors of a process,
-// and the text of the thread's status. The first thread may have ended before the others. If all
-// have ended, folder is "".
+// thread returns the folder in /proc of a thread that has the memory and the descriptors of a process, and the text of
+// the thread's status. The first thread may have ended before the others. If all have ended, folder is "".
 func thread(pid int) (folder string, status []byte) {
 	folder = fmt.Sprintf("/proc/%d", pid)
 	first, _ := os.ReadFile(folder + "/status")
@@ -136,9 +135,8 @@ func descendants(root int) (found []int) {
 	return found
 }
 
-// childrenByParent returns a function that reads the children of a process from the files
-// /proc/PID/task/TID/children. ok is false if root has no such file, as in a kernel without
-// CONFIG_PROC_CHILDREN.
+// childrenByParent returns a function that reads the children of a process from the files /proc/PID/task/TID/children.
+// ok is false if root has no such file, as in a kernel without CONFIG_PROC_CHILDREN.
 func childrenByParent(root int) (children func(int) []int, ok bool) {
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d/children", root, root)); err != nil {
 		return nil, false

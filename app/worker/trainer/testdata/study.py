@@ -28,6 +28,9 @@ class Study:
         if MODE == "share":
             print("share", hello.share, hello.config, hello.tensors[0]["name"])
         self.examples = N
+        if MODE == "data":
+            with open(hello.share["data"]) as f:
+                print("data", f.readline().strip(), len(f.readlines()), os.path.basename(f.name))
         if MODE == "restart":  # other data after a restart
             marker = sys.argv[2]
             self.examples = N + os.path.exists(marker)

@@ -70,8 +70,7 @@ func (w *writer) incidents() {
 	}
 	w.Say(recomputed("the records of all closed rounds"),
 		"In %d of %d rounds the first leader did not close the round, and a later one did.", late, len(w.Records))
-	w.Say(manual,
-		"A rule that selects some gradients leaves honest ones out too; only offences are proofs of misconduct.")
+	w.Say(manual, "A rule that selects some gradients leaves honest ones out too; only offences are proofs of misconduct.")
 	for _, p := range w.State.Participants {
 		c := counts[p.Index]
 		w.Row(recomputed(fmt.Sprintf("the records of all closed rounds, participants/%d", p.Index)), w.who(p.Index),

@@ -32,9 +32,8 @@ func (w *writer) privacy() error {
 		"gradient before it leaves the machine; the other participants, the validators and all readers "+
 		"are not trusted, and "+
 		"may collude.")
-	w.Say(manual,
-		"Assumptions: the participant runs this worker, its random numbers are secret, the sampling of a batch "+
-			"stays secret, and the divergences of all gradients compose; the chain counts gradients and cannot see the noise.")
+	w.Say(manual, "Assumptions: the participant runs this worker, its random numbers are secret, the sampling of a batch "+
+		"stays secret, and the divergences of all gradients compose; the chain counts gradients and cannot see the noise.")
 	w.Say(manual,
 		"Side channels: the duration of a step and the local logs of a participant are outside the guarantee, as are "+
 			"accuracies that are measured on test rows.")

@@ -39,9 +39,8 @@ func (w *writer) resilience() error {
 	}
 	basis := recomputed("the records, params, epochs, and participants")
 	w.Say(basis, "The condition of the rule held in %d of %d rounds.", held, rounds)
-	w.Say(manual,
-		"n is the number of active participants in a round and f how many attackers among them the parameters "+
-			"count on; how many there were is not known to the chain.")
+	w.Say(manual, "n is the number of active participants in a round and f how many attackers among them the parameters "+
+		"count on; how many there were is not known to the chain.")
 	for _, s := range spans {
 		condition := "held"
 		if s.fault != "" {

@@ -77,8 +77,7 @@ func (w *writer) about() {
 	}
 	signer := fmt.Sprintf("The key %X, which signs this archive, is of no participant of the chain.", w.declared.Signer)
 	if index, known := w.Owner(w.declared.Signer); known {
-		signer = fmt.Sprintf("The key %X, which signs this archive, is or was that of %s.", w.declared.Signer,
-			w.who(index))
+		signer = fmt.Sprintf("The key %X, which signs this archive, is or was that of %s.", w.declared.Signer, w.who(index))
 	}
 	w.Say(w.state("participants"), "%s", signer)
 	w.Say(manual,
@@ -95,9 +94,8 @@ func (w *writer) model() {
 		"The last model is that after round %d of epoch %d, closed at %s by %d gradients; its parameters "+
 			"have the hash %s.", c.Round, c.Epoch, w.at(c.Closed), c.Included, c.ModelHash)
 	w.Say(w.state("params"), "%s", modelText(c.Model))
-	w.Say(recomputed("params, epochs, participants"),
-		"It was trained by rule %s; at the last height it has %d active "+
-			"participants, and the rule withstands %d Byzantine ones.", c.Rule, c.Participants, c.Byzantine)
+	w.Say(recomputed("params, epochs, participants"), "It was trained by rule %s; at the last height it has %d active "+
+		"participants, and the rule withstands %d Byzantine ones.", c.Rule, c.Participants, c.Byzantine)
 	if c.Epsilon == nil {
 		w.Say(recomputed("params, epochs, participants"), "NO DP GUARANTEE: an epoch has no ledger.")
 	} else {

@@ -49,8 +49,7 @@ func withdrawText(out io.Writer, w *audit.Withdrawal) {
 	}
 	fmt.Fprintf(out, "participant   %d %q of %s, %s\n", w.Participant, w.Moniker, command.Plain(w.ChainID), membership)
 	if w.First == nil {
-		fmt.Fprintf(out, "gradients     none: no model of the chain holds any of it\nmodel         %s\n",
-			pointText(w.Now))
+		fmt.Fprintf(out, "gradients     none: no model of the chain holds any of it\nmodel         %s\n", pointText(w.Now))
 		return
 	}
 	fmt.Fprintf(out, "gradients     %d, from %s to %s\n", w.Gradients, pointText(*w.First), pointText(*w.Last))

@@ -20,8 +20,8 @@ type Models struct{ Data, Trainer, Sandbox string }
 
 // Flags declares the options, whose defaults a home has, as "the home".
 func (o *Models) Flags(cmd *cobra.Command, home string) {
-	Flag(cmd, &o.Data, "data", "", "folder of IDX files, or CSV file, to measure on (default: worker.data of "+home+", "+
-		"else the embedded MNIST)")
+	Flag(cmd, &o.Data, "data", "", "folder of IDX files, CSV or Parquet file, to measure on (default: worker.data of "+
+		home+", else the embedded MNIST)")
 	Flag(cmd, &o.Trainer, "trainer", "", "program, with arguments, that measures an external model, as \"python3 "+
 		"train.py\" (default: worker.trainer of "+home+")")
 	SandboxFlag(cmd, &o.Sandbox)

@@ -50,7 +50,7 @@ chain has not begun in it, joins with --again. A run that fails leaves the home 
 	command.Flag(cmd, &o.address, "address", "", "host:port at which the others reach the node, as a.example.org:26656")
 	command.Flag(cmd, &o.laddr, "p2p-laddr", "", "address at which the node listens (default: all interfaces at the port "+
 		"of --address, or --address itself on the loopback)")
-	command.Flag(cmd, &o.data, "data", "", "folder of IDX files or CSV file to train on, or \"embedded\" for the "+
+	command.Flag(cmd, &o.data, "data", "", "IDX files in a folder, CSV or Parquet, to train on, or \"embedded\" for the "+
 		"embedded MNIST (default: worker.data of app.toml is set later)")
 	command.Flag(cmd, &o.workerOnly, "worker-only", false, "be a participant without a validator, which trains by way of "+
 		"another member's node")

@@ -136,8 +136,7 @@ func (o *options) run(r *command.Run, args []string) error {
 
 // gather replays the chain of the source. It returns the evidence for the dossier, which continues the
 // dossier of --after if there is one, and the report of the replay.
-func (o *options) gather(r *command.Run, args []string) (gathered *dossier.Evidence, found *source.Report,
-	err error) {
+func (o *options) gather(r *command.Run, args []string) (gathered *dossier.Evidence, found *source.Report, err error) {
 	err = o.With(r, args, func(src source.Source, how source.Options) error {
 		earlier, err := o.earlier(r.Context, src, how)
 		if err != nil {

@@ -27,8 +27,7 @@ func Command() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "experiment NAME...",
 		Short: "Compute the paper's figures and ours, as CSV and SVG",
-		Long: "Compute the paper's figures and ours. Each becomes NAME.csv and NAME.svg in --out, with the " +
-			"command, the\n" +
+		Long: "Compute the paper's figures and ours. Each becomes NAME.csv and NAME.svg in --out, with the command, the\n" +
 			"seeds and the version inside. What was finished before is kept in --out/cells and not computed again.\n\n" +
 			names.String() +
 			"  all          every one of them",
@@ -130,8 +129,7 @@ func (o *options) check(chosen []experiment.Experiment) error {
 	case o.First < 1 || o.First > 1<<30:
 		return fmt.Errorf("--first-seed is %d, want 1 to 2^30", o.First)
 	case !grid && given(&o.grid) != "":
-		return fmt.Errorf("%s: flags of the experiment attacks, which is not asked for",
-			strings.TrimSpace(given(&o.grid)))
+		return fmt.Errorf("%s: flags of the experiment attacks, which is not asked for", strings.TrimSpace(given(&o.grid)))
 	}
 	for _, e := range chosen {
 		if err := e.Check(o.Options); err != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/worker"
 )
 
-// Main runs a command line and returns its exit code. Data goes to out; progress, logs and errors
-// to errs.
+// Main runs a command line and returns its exit code. Data goes to out; progress, logs and errors to errs.
 func Main(ctx context.Context, args []string, out, errs io.Writer) int {
 	return command.Execute(ctx, Root(out, errs), args)
 }

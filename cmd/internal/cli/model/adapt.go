@@ -33,7 +33,7 @@ of the rows, and no proof covers it.`,
 		Example: "  spdl model adapt m.safetensors --data patients.csv --out mine.safetensors",
 		Args:    cobra.ExactArgs(1),
 	}, o.run)
-	command.Flag(cmd, &o.data, "data", "", "CSV file of one's own rows, with the columns of the chain's table (default: "+
+	command.Flag(cmd, &o.data, "data", "", "CSV or Parquet file of own rows, with the chain's columns (default: "+
 		"worker.data of a named --home)")
 	command.Flag(cmd, &o.out, "out", "", "file to write, which must not exist: the best model, private to its owner "+
 		"(default: none)")
@@ -155,7 +155,7 @@ and what one tells others of it no epsilon pays for.`,
 		}
 		return r.Show(g, g.Text)
 	})
-	command.Flag(cmd, &data, "data", "", "CSV file of one's own rows, with the columns of the chain's table (default: "+
+	command.Flag(cmd, &data, "data", "", "CSV or Parquet file of own rows, with the chain's columns (default: "+
 		"worker.data of a named --home)")
 	command.Flag(cmd, &threshold, "threshold", 0, "probability from which a row counts as positive, for recall and "+
 		"precision (default: the rate of one's own training rows)")

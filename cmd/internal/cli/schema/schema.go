@@ -41,7 +41,7 @@ func draftCommand() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "draft FILE...",
 		Short: "Draft one schema of CSV files: types, categories, missing values, bounds, rate",
-		Long: `Draft one schema of all rows of CSV files: types, categories, missing values, bounds,
+		Long: `Draft one schema of all rows of CSV or Parquet files: types, categories, missing values, bounds,
 rate. Members that may not show each other rows draft each, for spdl schema merge.
 
 Files are read twice, and may have any size; commas, semicolons, tabs or | separate
@@ -180,7 +180,7 @@ func checkCommand() *cobra.Command {
 	return command.New(&cobra.Command{
 		Use:   "check SCHEMA.json [SCHEMA.json|FILE]...",
 		Short: "Check CSV files, and other schemas, against a schema",
-		Long: `Check CSV files, and other schemas, against a schema.
+		Long: `Check CSV or Parquet files, and other schemas, against a schema.
 
 For each column of a file it says how many rows have no value, a number beyond the
 bounds, or a text that the schema does not know, and which values no row has. Files of

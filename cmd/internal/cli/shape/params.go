@@ -34,7 +34,7 @@ func (o *Origin) Flags(cmd *cobra.Command, known []string, otherwise, base strin
 	}
 	command.Flag(cmd, &o.Preset, "preset", otherwise, about).Values(known...)
 	command.Flag(cmd, &o.Model, "model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
-	command.Flag(cmd, &o.Data, "data", "", "folder of IDX files, or CSV file, whose inputs and classes the preset's "+
+	command.Flag(cmd, &o.Data, "data", "", "IDX files in a folder, CSV or Parquet, whose inputs and classes the preset's "+
 		"model gets; of a table also the ends of its columns, which are then public")
 	command.TableFlags(cmd, &o.Label, &o.Group, &o.Schema, ", and without --data no file is read")
 }

@@ -57,7 +57,7 @@ func Rehearse() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "rehearse FILE...",
 		Short: "Train CSV files as their sites would, say what each gains",
-		Long: `Train CSV files as their sites would, and say what each gains: before there is a consortium.
+		Long: `Train CSV or Parquet files as their sites would, and say what each gains: before there is a consortium.
 
 Each file is a site, named by it, with the same columns in any order. Of one file each
 text of the column --by is a site with its own rows; without it the rows are dealt to

@@ -65,7 +65,7 @@ func (o *netOptions) declare(cmd *cobra.Command) {
 		"coordinate (default: 0, it must be exact)")
 	command.Optional(cmd, &m.CommitReveal, "commit-reveal", "commit to gradients before any is out, which takes a height "+
 		"more a round (default: as the parameters have it)")
-	command.Flag(cmd, &m.Data, "data", "", "folder of IDX files in MNIST's format, or CSV file (default: the embedded "+
+	command.Flag(cmd, &m.Data, "data", "", "folder of MNIST's IDX files, CSV or Parquet file (default: the embedded "+
 		"MNIST)")
 	command.TableFlags(cmd, &m.Label, &m.Group, &m.Schema, "")
 	command.Flag(cmd, &m.Force, "force", false, "train tables even with too few rows for their epsilon")

@@ -216,5 +216,5 @@ func shapeText(shape []uint32) string {
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
 	return command.Group("trainer", "Check and hash a trainer, the program of your own model",
-		checkCommand(), hashCommand())
+		checkCommand(), hashCommand(), csvCommand())
 }

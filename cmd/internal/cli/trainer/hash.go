@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/worker/trainer"
@@ -67,4 +68,13 @@ func writeHash(file, hash string) error {
 		return err
 	}
 	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+// csvCommand returns the command that writes what a trainer gets of a Parquet file.
+func csvCommand() *cobra.Command {
+	return command.New(&cobra.Command{
+		Use:   "csv FILE.parquet OUT.csv",
+		Short: "Write a Parquet file's rows as CSV, as a trainer gets them",
+		Args:  cobra.ExactArgs(2),
+	}, func(_ *command.Run, args []string) error { return table.WriteCSV(args[0], args[1]) })
 }

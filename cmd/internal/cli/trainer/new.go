@@ -39,11 +39,11 @@ func New() *cobra.Command {
 		strings.Join(templates.Names(), ", ")).Values(templates.Names()...)
 	command.Flag(cmd, &o.module.Source, "module", "", "a model of your own, as FILE.py:FUNCTION: the function returns it")
 	command.Flag(cmd, &o.module.Data, "data", "", "data for --module, which are copied: a folder of IDX files, a CSV "+
-		"file with --label or --schema, or what load(hello) of its file reads (default: MNIST)")
+		"or Parquet file with --label or --schema, or what load(hello) of its file reads (default: MNIST)")
 	command.TableFlags(cmd, &o.module.Label, &o.module.Group, &o.module.Schema, "; inputs are those of built-in models")
 	command.Flag(cmd, &o.module.Head, "head", "", "a head for the features of --features, in place of a module: linear, "+
 		"or mlp with 32 hidden units; needs PyTorch").Values("linear", "mlp")
-	command.Flag(cmd, &o.features, "features", "", "an npz file with x and y, and perhaps groups")
+	command.Flag(cmd, &o.features, "features", "", "an npz, Parquet or CSV file with x and y, and perhaps groups")
 	command.Flag(cmd, &o.module.Adapt, "adapt", "", "what is trained of a pretrained PyTorch module: bias, or "+
 		"lora:rank=4 for low-rank products beside its frozen weights (default: what it does not freeze)")
 	command.Flag(cmd, &o.Validators, "validators", 4, "validators, among whom the template's data are dealt out").

@@ -35,8 +35,7 @@ func txStartEpoch() *cobra.Command {
 	o.shape.Flags(cmd, "the running epoch's")
 	command.Flag(cmd, &o.keepModel, "keep-model", false, "begin from the parameters of the model as they stand")
 	command.Flag(cmd, &o.now, "now", false, "leave the rest of the running epoch out")
-	command.Flag(cmd, &o.force, "force", false, "propose it even where a participant's budget pays for none of its "+
-		"rounds")
+	command.Flag(cmd, &o.force, "force", false, "propose it even where a participant's budget pays for none of its rounds")
 	return cmd
 }
 

@@ -64,8 +64,7 @@ type pager struct {
 // pageOf returns the rows of the page that ?page= names, counted from 1. If there are fewer pages,
 // it returns those of the last page.
 func pageOf[T any](r *Request, rows []T) ([]T, pager) {
-	p := pager{Of: len(rows), Page: 1, Pages: max(1, (len(rows)+perPage-1)/perPage), path: r.URL.Path,
-		query: url.Values{}}
+	p := pager{Of: len(rows), Page: 1, Pages: max(1, (len(rows)+perPage-1)/perPage), path: r.URL.Path, query: url.Values{}}
 	if x := r.Value("q"); x != "" {
 		p.query.Set("q", x)
 	}

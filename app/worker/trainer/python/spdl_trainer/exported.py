@@ -21,6 +21,11 @@ def read(model: str, path: str = "", folder: str = "") -> Tuple[Hello, Any]:
     if said.get("kind") != "external":
         raise Unsuitable("%s is a model of kind %s and of no study: predict.py gives its probabilities, and spdl model "
                          "gain measures it" % (model, said.get("kind")))
+    if path and os.path.isfile(path):
+        with open(path, "rb") as f:
+            if f.read(4) == b"PAR1":
+                raise Unsuitable("%s is a Parquet file: spdl trainer csv %s OUT.csv writes it as CSV"
+                                 % (path, path))
     hello = Hello({"dimension": sum(size(t["shape"]) for t in said["tensors"]), "clip": 0, "clipping": "rows",
                    "tensors": said["tensors"], "config": said.get("config", ""),
                    "share": {"data": path and os.path.abspath(path), "part": 0, "parts": 1, "seed": 0}}, folder or None)

@@ -1,12 +1,15 @@
-"""Features that were computed elsewhere, in an npz file, and heads for them, which need PyTorch.
+"""Features that were computed elsewhere, in an npz file or a CSV file, and heads for them, which need PyTorch.
 
 An npz file has x (rows of numbers), y (labels from 0) and perhaps groups, and x_test and y_test; without these a fifth
 of the rows is for testing, by a hash of the row or of its group. Rows are read in blocks. centre, scale and map, arrays
-of the npz that a study is made of, are statistics of public data, and become constants of the model: see whitened."""
+of the npz that a study is made of, are statistics of public data, and become constants of the model: see whitened.
+A CSV file, as SPDL makes it of a Parquet file, has the columns y, perhaps groups, and those of x: x[0], x[1] and so on
+if a list x of Parquet became them, and otherwise all others."""
 from __future__ import annotations
 
+import csv
 import zipfile
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any, Dict, Iterator, List, Tuple
 
 import numpy as np
@@ -25,7 +28,7 @@ def load(hello: Hello) -> Data:
     """The features of hello.data. A row's length does not matter to a head, so nothing is scaled here."""
     path, parts = hello.data, []  # type: str, List[Tuple[Array, ...]]
     own = _test(path)
-    for x, y, groups in _npz(path):
+    for x, y, groups in _blocks(path):
         test = np.zeros(len(x), bool) if own else np.array(
             [group_for_testing(str(g)) for g in groups] if len(groups) else [for_testing(r) for r in x], bool)
         parts.append((x[~test], y[~test], x[test], y[test], groups[~test] if len(groups) else groups))
@@ -55,7 +58,28 @@ def _member(path: str, name: str) -> Iterator[Array]:
             yield np.frombuffer(f.read(n * row * dtype.itemsize), dtype).reshape((n, *shape[1:]))
 
 
+def _csv(path: str) -> Blocks:
+    with open(path, newline="", encoding="utf-8-sig") as f:
+        rows = csv.reader(f)
+        names = [name.strip() for name in next(rows, [])]
+        if "y" not in names:
+            raise Unsuitable("%s has columns %s, want y, and perhaps groups" % (path, ", ".join(names[:16])))
+        inputs = [i for i, n in enumerate(names) if n not in ("y", "groups")]
+        inputs = [i for i in inputs if names[i].startswith("x[")] or inputs
+        label, group = names.index("y"), names.index("groups") if "groups" in names else None
+        while block := list(islice(filter(None, rows), BLOCK)):
+            try:  # an error without the value, which is private
+                x = np.array([[float(row[i]) for i in inputs] for row in block], np.float32)
+                y = np.array([int(row[label]) for row in block], np.int64)
+            except (IndexError, ValueError):
+                raise Unsuitable("%s: in lines %d to %d a value of x is no number, or one of y no class from 0"
+                                 % (path, rows.line_num - len(block) + 1, rows.line_num)) from None
+            yield x, y, np.zeros(0) if group is None else np.array([row[group].strip() for row in block])
+
+
 def _names(path: str) -> List[str]:
+    if path.endswith(".csv"):
+        return []
     try:
         with zipfile.ZipFile(path) as z:
             return [n[:-len(".npy")] for n in z.namelist()]
@@ -63,7 +87,10 @@ def _names(path: str) -> List[str]:
         raise Unsuitable("%s is no npz file: %s" % (path, e)) from e
 
 
-def _npz(path: str) -> Blocks:
+def _blocks(path: str) -> Blocks:
+    if path.endswith(".csv"):
+        yield from _csv(path)
+        return
     names = _names(path)
     if not {"x", "y"} <= set(names):
         raise Unsuitable("%s has arrays %s, want x and y, and perhaps groups, x_test and y_test"

@@ -139,6 +139,8 @@ def rows_of(model, file):
     """Writes the probabilities of the rows of a file. A byte that is not UTF-8 is part of a text that is no category."""
     with open(file, newline="", encoding="utf-8-sig", errors="surrogateescape") as text:
         first = text.readline()
+        if first.startswith("PAR1"):
+            raise ValueError("%s is a Parquet file: spdl trainer csv %s OUT.csv writes it as CSV" % (file, file))
         separator = max(",;\t|", key="".join(first.split('"')[::2]).count)
         text.seek(0)
         rows = csv.DictReader(text, delimiter=separator)

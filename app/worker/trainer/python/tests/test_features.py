@@ -47,6 +47,25 @@ class TestFeatures(unittest.TestCase):
         self.assertEqual(len(grouped), 5)
         self.assertEqual(len(set(grouped[4])) * 3, len(grouped[0]))
 
+    def test_csv(self):
+        """A CSV file, as a member's Parquet file becomes, has the rows of the npz file of the same arrays."""
+        groups = np.array(["p%d" % (i // 3) for i in range(9000)])
+        want = features.load(self.save(x=self.x, y=self.y, groups=groups))
+        for names in (["x[0]", "x[1]", "id", "x[2]"], ["a", "b", None, "c"]):
+            with open(os.path.join(self.folder, "f.csv"), "w") as f:
+                f.write(",".join(n for n in ["y", *names, "groups"] if n) + "\n")
+                for x, y, g in zip(self.x, self.y, groups):
+                    row = [y, x[0], x[1], *(["no number"] if names[2] else []), x[2], g]
+                    f.write(",".join(map(str, row)) + "\n")
+            got = features.load(hello(config='{"data": "f.csv"}', folder=self.folder))
+            self.assertTrue(all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in zip(got, want, strict=True)))
+        self.assertEqual(features.public(os.path.join(self.folder, "f.csv")), {})
+        for want, text in (("has columns x, want y", "x\n1\n"), ("lines 2 to 3 a value of x is no", "y,a\n1,2\n1,\n")):
+            with open(os.path.join(self.folder, "f.csv"), "w") as f:
+                f.write(text)
+            with self.assertRaisesRegex(Unsuitable, want):
+                features.load(hello(config='{"data": "f.csv"}', folder=self.folder))
+
     def test_wrong_files(self):
         for want, arrays in (("has arrays x, want x and y", {"x": self.x}),
                              ("no objects", {"x": self.x, "y": self.y.astype(object)})):
