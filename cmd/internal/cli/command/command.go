@@ -88,9 +88,6 @@ func newRun(cmd *cobra.Command) (*Run, error) {
 		return nil, err
 	}
 	home, output := r.flags.Lookup("home"), r.flags.Lookup("output").Value.String()
-	if output != "text" && output != "json" {
-		return nil, Usage(fmt.Errorf("--output is %q, want text or json", output))
-	}
 	r.Named, r.JSON = home.Changed, output == "json"
 	var err error
 	r.HomeText = home.Value.String()

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/internal/spelling"
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/attack"
@@ -163,7 +164,7 @@ func experiments(names []string) (chosen []experiment.Experiment, err error) {
 		if name != "all" {
 			e, err := experiment.Lookup(name)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%w%s", err, spelling.Suggest(name, experiment.Names()))
 			}
 			some = []experiment.Experiment{e}
 		}
