@@ -85,7 +85,7 @@ func (o *options) declare(cmd *cobra.Command) {
 	o.shape.AddFlagSet(cmd.Flags())
 	command.Flag(cmd, &o.out, "out", figures, "folder of the files (of a quick run: figures-quick beside it)")
 	command.Flag(cmd, &o.print, "print", false, "print the tables in place of the files' names")
-	command.Flag(cmd, &o.jobs, "jobs", 0, "trainings at a time (default: one a core)")
+	command.Flag(cmd, &o.jobs, "jobs", 0, "trainings at a time (default: one a core)").Positive()
 }
 
 func (o *options) run(r *command.Run, args []string) error {
@@ -126,8 +126,6 @@ func (o *options) check(chosen []experiment.Experiment) error {
 	switch {
 	case o.Seeds < 1 || o.Seeds > 1000:
 		return fmt.Errorf("--seeds is %d, want 1 to 1000", o.Seeds)
-	case o.jobs < 0:
-		return fmt.Errorf("--jobs is %d, want at least 1, or 0 for one a core", o.jobs)
 	case o.First < 1 || o.First > 1<<30:
 		return fmt.Errorf("--first-seed is %d, want 1 to 2^30", o.First)
 	case !grid && given(&o.grid) != "":
