@@ -180,10 +180,7 @@ func (s Standing) Against() string {
 		return strings.Join(s.Reasons, "; ")
 	}
 	var all []string
-	usual := "" // a rule that gives weights does not do it in every round
-	if s.Weight == nil {
-		usual = ", as the rule does with some in every round"
-	}
+	usual := map[bool]string{true: ", as the rule does with some in every round"}[s.Weight == nil] // not if it weighs
 	for _, x := range []struct {
 		count      int
 		once, many string

@@ -2,9 +2,8 @@
 // JSON under /v1.
 //
 // The explorer only reads, through the node's public RPC, and trusts neither the node nor its clients. Its
-// Content-Security-Policy blocks what the escaping of the pages misses. It answers only GET and HEAD requests without
-// a body, up to a rate for each client. Every answer is made once per look at the chain, whatever the number of
-// readers.
+// Content-Security-Policy blocks what the escaping of the pages misses. It answers only GET and HEAD requests without a
+// body, up to a rate for each client. Every answer is made once per look at the chain, whatever the number of readers.
 package explorer
 
 import (
@@ -31,8 +30,7 @@ type Options struct {
 	// Hosts are the host names under which it is served, in lower case, in addition to addresses
 	// and localhost; "*" allows any name.
 	Hosts []string
-	// Rate is the max number of requests a second of one client, default 50. Burst is the max
-	// number at once, default 100.
+	// Rate is the max number of requests a second of one client, default 50. Burst is the max number at once, default 100.
 	Rate  float64
 	Burst int
 	// MaxConnections is the max number of connections, default 512. One client may have a quarter

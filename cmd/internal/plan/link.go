@@ -20,8 +20,7 @@ const (
 	// When blocks were sent in parts, 0.20 to 0.37 was measured; since blocks are sent by reference (ADR 18),
 	// copiesOfBlock is an upper bound. Over a slow link the formula assumes that each peer sends the whole block.
 	copiesOfBlock = 0.25
-	// byteWork is the CPU time for each byte of a round's transactions: encryption, hashes, the
-	// pool, verification, disk.
+	// byteWork is the CPU time for each byte of a round's transactions: encryption, hashes, the pool, verification, disk.
 	byteWork = 30e-9 // seconds
 	// modelWork is the CPU time for each parameter of the model: Delta, the update, the model's hash, disk.
 	modelWork = 105e-9 // seconds

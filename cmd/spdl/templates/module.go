@@ -16,8 +16,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// Module is a model that a user's Python function builds: a PyTorch module, or a linear model of
-// NumPy or scikit-learn.
+// Module is a model that a user's Python function builds: a PyTorch module, or a linear model of NumPy or scikit-learn.
 type Module struct {
 	Source string // FILE.py:FUNCTION
 	// Data is a file or folder, which is copied into the study; "" for MNIST. Groups of a folder or of
@@ -32,16 +31,12 @@ type Module struct {
 	Adapt  string // what is trained of a pretrained module: "bias", "lora:rank=4", or "" for what it does not freeze
 }
 
-// source matches a valid Module.Source. Python imports the file by its name, so the name has few
-// characters.
+// source matches a valid Module.Source. Python imports the file by its name, so the name has few characters.
 var source = regexp.MustCompile(`^(.*?)([A-Za-z_][A-Za-z0-9_]*)\.py:([A-Za-z_][A-Za-z0-9_]*)$`)
 
-// Check returns an error if Source does not have its form, Head is none, or its Data are no file of features.
+// Check returns an error if Source does not have its form, or a Head's Data are no file of features.
 func (m Module) Check() error {
 	if m.Head != "" {
-		if heads[m.Head] == "" {
-			return fmt.Errorf("--head is %q, want linear or mlp", m.Head)
-		}
 		if filepath.Ext(m.Data) != ".npz" {
 			return fmt.Errorf("--features is %q, want a .npz file", m.Data)
 		}
@@ -185,8 +180,7 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	return p, s.write(dir, name, o)
 }
 
-// grouped reports whether groups are the unit of privacy: by the table's column, or by the file of a
-// folder of images.
+// grouped reports whether groups are the unit of privacy: by the table's column, or by the file of a folder of images.
 func (m Module) grouped() bool {
 	_, err := os.Stat(filepath.Join(m.Data, mnist.GroupsFile))
 	return m.Group != "" || m.Data != "" && err == nil

@@ -100,8 +100,7 @@ func (t Template) Write(dir string, o Options) (params.Params, error) {
 	return p, t.data(dir)
 }
 
-// params returns the study's parameters. Each participant has an equal share of the template's
-// examples.
+// params returns the study's parameters. Each participant has an equal share of the template's examples.
 func (t Template) params(o Options) (params.Params, error) {
 	s := t.study
 	s.Examples /= o.Validators

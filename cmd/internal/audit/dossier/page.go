@@ -145,8 +145,7 @@ func markdown(text any) string { return special.Replace(fmt.Sprint(text)) }
 // number matches the number of a claim in a line of a page.
 var number = regexp.MustCompile(`^(?:<(?:p|tr) id="c|- \*\*|\| )([0-9]+\.[0-9]+)`)
 
-// changed names the first difference between a page and the page that it must be. It returns "" if the
-// bytes are equal.
+// changed names the first difference between a page and the page that it must be. It returns "" if the bytes are equal.
 func changed(want, got []byte) string {
 	if bytes.Equal(want, got) {
 		return ""

@@ -133,9 +133,8 @@ func CheckChainID(id string) error {
 	return nil
 }
 
-// CheckOut returns an error if the file of a flag exists, because no command overwrites a file that a user names, or
-// if its folder does not. With endings it is also CheckEnding. A command that works long before it writes calls it
-// first.
+// CheckOut returns an error if the file of a flag exists, because no command overwrites a file that a user names, or if
+// its folder does not. With endings it is also CheckEnding. A command that works long before it writes calls it first.
 func CheckOut(flag, path, what string, endings ...string) error {
 	if len(endings) > 0 {
 		if err := CheckEnding(flag, path, what, endings...); err != nil {

@@ -102,7 +102,7 @@ func (o *options) run(r *command.Run, args []string) error {
 	}
 	runner := experiment.Runner{
 		Options: o.Options, Dir: o.out, Jobs: o.jobs, Version: version, Log: r.Err,
-		Command: "spdl-lab experiment " + strings.Join(args, " ") + given(&o.shape), Data: mnist.Embedded,
+		Command: "spdl-lab experiment " + strings.Join(args, " ") + command.GivenIn(&o.shape), Data: mnist.Embedded,
 	}
 	if o.Quick && !r.Given(&o.out) {
 		runner.Dir += "-quick"
@@ -128,9 +128,9 @@ func (o *options) check(chosen []experiment.Experiment) error {
 		return fmt.Errorf("--seeds is %d, want 1 to 1000", o.Seeds)
 	case o.First < 1 || o.First > 1<<30:
 		return fmt.Errorf("--first-seed is %d, want 1 to 2^30", o.First)
-	case !grid && given(&o.grid) != "":
+	case !grid && command.GivenIn(&o.grid) != "":
 		return fmt.Errorf("%s: flags of the experiment attacks, which is not asked for",
-			strings.TrimSpace(given(&o.grid)))
+			strings.TrimSpace(command.GivenIn(&o.grid)))
 	}
 	for _, e := range chosen {
 		if err := e.Check(o.Options); err != nil {
@@ -138,20 +138,6 @@ func (o *options) check(chosen []experiment.Experiment) error {
 		}
 	}
 	return nil
-}
-
-// given returns the given flags in the form of a command line, each after a space.
-func given(flags *pflag.FlagSet) (line string) {
-	flags.VisitAll(func(f *pflag.Flag) {
-		if !f.Changed {
-			return
-		}
-		line += " --" + f.Name
-		if value := f.Value.String(); value != f.NoOptDefVal {
-			line += "=" + strings.Trim(value, "[]")
-		}
-	})
-	return line
 }
 
 // experiments returns the named experiments, in order, each once.

@@ -18,14 +18,13 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("genesis", "Check genesis files",
-		command.New(&cobra.Command{
-			Use:   "validate [FILE]",
-			Short: "Check a genesis file (default: the home's); warn of what weakens a guarantee",
-			Example: "  spdl genesis validate --home ./node\n" +
-				"  spdl genesis validate genesis.json -o json",
-			Args: cobra.MaximumNArgs(1),
-		}, runValidate))
+	return command.Group("genesis", "Check genesis files", command.New(&cobra.Command{
+		Use:   "validate [FILE]",
+		Short: "Check a genesis file (default: the home's); warn of what weakens a guarantee",
+		Example: "  spdl genesis validate --home ./node\n" +
+			"  spdl genesis validate genesis.json -o json",
+		Args: cobra.MaximumNArgs(1),
+	}, runValidate))
 }
 
 // Verdict is the result of validate.

@@ -14,8 +14,7 @@ import (
 
 // Config returns the commands that show and change a home's configuration.
 func Config() *cobra.Command {
-	return command.Group("config", "Show and change the configuration of a home",
-		configGet(), configSet())
+	return command.Group("config", "Show and change the configuration of a home", configGet(), configSet())
 }
 
 func configGet() *cobra.Command {

@@ -1,5 +1,4 @@
-// Package plan has the commands plan and rules, which help with decisions before a training starts.
-// They query no node.
+// Package plan has the commands plan and rules, which help with decisions before a training starts. They query no node.
 package plan
 
 import (

@@ -53,8 +53,7 @@ func with(out map[string]any, err error) map[string]any {
 	return out
 }
 
-// trusted reads the fields of the page. If the height is empty, it takes the height of the file's
-// header.
+// trusted reads the fields of the page. If the height is empty, it takes the height of the file's header.
 func trusted(height, hash string) (t light.Trust, err error) {
 	t.Hash, err = hex.DecodeString(strings.TrimSpace(hash))
 	if err != nil || len(t.Hash) != 32 {
