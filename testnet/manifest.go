@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/internal/spelling"
 	"github.com/spdl/spdl/testnet/attack"
 )
 
@@ -234,6 +235,9 @@ func (m *Manifest) checkSettings() error {
 		return fmt.Errorf("%d sites with %d participants, want one each", len(m.Sites), m.participants())
 	case len(m.Sites) > 0 && len(m.Trainer) == 0 && !m.ownData():
 		return fmt.Errorf("sites and data %q: without a trainer data names the file that has the rows of all", m.Data)
+	case m.Params == "" && !slices.Contains(preset.AllNames(), m.Preset):
+		return fmt.Errorf("unknown preset %q%s, want one of %s", m.Preset, spelling.Suggest(m.Preset, preset.AllNames()),
+			strings.Join(preset.AllNames(), ", "))
 	case m.Preset != "" && m.Params != "":
 		return fmt.Errorf("preset %q and params %q, want one of them", m.Preset, m.Params)
 	case m.Home == "":

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/internal/spelling"
 	"github.com/spdl/spdl/krum/rules"
 )
 
@@ -70,7 +71,7 @@ func (m *Manifest) place(path string) error {
 			perturbations++
 		case ruleLine.MatchString(line) && m.Rule != "":
 			if _, err := rules.Lookup(m.Rule); err != nil {
-				return fmt.Errorf("%s%w", here, err)
+				return fmt.Errorf("%s%w%s", here, err, spelling.Suggest(m.Rule, rules.Names()))
 			}
 		}
 	}

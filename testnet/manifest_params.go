@@ -135,11 +135,14 @@ func (m *Manifest) params() (params.Params, error) {
 		return p, fmt.Errorf("model.kind is %q and trainer %q: a model of kind %q, and no other, needs a trainer",
 			p.Model.Kind, m.Trainer, params.ModelExternal)
 	}
-	if m.Rounds > 0 {
-		preset.SetRounds(&p, m.Rounds)
+	budget := m.Epsilon // 0 keeps the noise
+	if m.Rounds > 0 && m.Rounds != p.Training.Rounds {
+		if preset.SetRounds(&p, m.Rounds); p.Privacy.Mechanism == params.MechanismGaussian {
+			budget = cmp.Or(budget, p.Privacy.Epsilon) // other rounds want other noise
+		}
 	}
-	if m.Epsilon != 0 {
-		if err := preset.SetEpsilon(&p, m.Epsilon); err != nil {
+	if budget != 0 {
+		if err := preset.SetEpsilon(&p, budget); err != nil {
 			return p, err
 		}
 	}

@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -162,6 +163,9 @@ func TestManifestErrorsHaveLines(t *testing.T) {
 		}
 		require.ErrorContains(t, err, "manifest "+path+says)
 	}
+	require.NoError(t, os.WriteFile(path, []byte("rule = \"medians\"\n"), 0o600))
+	_, err := LoadManifest(path)
+	require.ErrorContains(t, err, "(did you mean median?)")
 	all, err := ParseAttacks([]string{"5=sign-flip", "6=aware+ipm"})
 	require.NoError(t, err)
 	require.Equal(t, []Attack{{Node: 5, Kind: "sign-flip"}, {Node: 6, Kind: "aware+ipm"}}, all)
@@ -178,8 +182,9 @@ func TestManifestErrorsHaveLines(t *testing.T) {
 func TestInitOfNothing(t *testing.T) {
 	home := t.TempDir()
 	for says, m := range map[string]Manifest{
-		`unknown preset "nothing"`:     {Preset: "nothing"},
-		"unknown rule":                 {Rule: "nothing"},
+		`unknown preset "nothing"`: {Preset: "nothing"},
+		"unknown rule":             {Rule: "nothing"},
+		`unknown preset "pixel" (did you mean pixels?), want one of default, `: {Preset: "pixel"},
 		"cannot aggregate":             {Rule: "krum", Validators: 2},
 		`partition is "nothing"`:       {Partition: "nothing"},
 		"alpha is -1":                  {Alpha: -1},
@@ -254,4 +259,29 @@ func TestManifestEpsilon(t *testing.T) {
 	none := Manifest{Home: t.TempDir(), Epsilon: 1, Preset: "paper"}
 	_, err = none.check()
 	require.ErrorContains(t, err, "guarantees none")
+}
+
+// TestRoundsSetNoise: of a study, as of a preset, other rounds keep the budget, and the noise is the least with which it
+// pays for them.
+func TestRoundsSetNoise(t *testing.T) {
+	study, err := preset.Make("pixels", 4, preset.Own{Rounds: 30, Epsilon: 2})
+	require.NoError(t, err)
+	raw, err := json.Marshal(study)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "params.json")
+	require.NoError(t, os.WriteFile(path, raw, 0o600))
+	for rounds, compare := range map[uint64]func(require.TestingT, any, any, ...any){
+		0: require.Equal, 30: require.Equal, 120: require.Greater, 5: require.Less,
+	} {
+		m := Manifest{Home: t.TempDir(), Params: path, Rounds: rounds}
+		p, err := m.check()
+		require.NoError(t, err)
+		require.Equal(t, 2.0, p.Privacy.Epsilon, rounds)
+		compare(t, p.Privacy.NoiseMultiplier, study.Privacy.NoiseMultiplier, rounds)
+		require.Equal(t, p.Training.Rounds, p.Privacy.Participations(nil), "%d rounds: no more noise than they need", rounds)
+	}
+	m := Manifest{Home: t.TempDir(), Params: path, Rounds: 120, Epsilon: 1}
+	p, err := m.check()
+	require.NoError(t, err)
+	require.Equal(t, 1.0, p.Privacy.Epsilon)
 }

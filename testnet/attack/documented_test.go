@@ -59,6 +59,7 @@ func TestDocumented(t *testing.T) {
 		names        []string
 	}{
 		{"RULES.md", "| name | Delta |", plain},
+		{"RULES.md", "| rule | numerators |", plain},
 		{"RULES.md", "| attack | what the attackers send |", attacks},
 		{"LAB.md", "| kind | ", attack.Kinds()},
 	} {

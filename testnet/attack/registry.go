@@ -52,15 +52,10 @@ func Lookup(name string) (Attack, error) {
 	i := slices.IndexFunc(crafts, func(a Attack) bool { return a.Name() == base })
 	switch {
 	case i < 0:
-		return nil, fmt.Errorf("%w, or one of them after %q", Unknown(name), awarePrefix)
+		return nil, fmt.Errorf("unknown attack %q%s, want one of %s, or one of them after %q", name,
+			spelling.Suggest(name, Names()), strings.Join(Names(), ", "), awarePrefix)
 	case isAware:
 		return Aware(crafts[i]), nil
 	}
 	return crafts[i], nil
-}
-
-// Unknown is the error of a name that is no attack's.
-func Unknown(name string) error {
-	return fmt.Errorf("unknown attack %q%s, want one of %s", name, spelling.Suggest(name, Names()),
-		strings.Join(Names(), ", "))
 }

@@ -24,11 +24,6 @@ var attacks = Experiment{
 	wide:  true,
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
-		for _, name := range attacksFor(o) {
-			if !slices.Contains(attack.Names(), name) { // names of aware variants included: the grid runs them anyway
-				return nil, attack.Unknown(name)
-			}
-		}
 		for _, rule := range rulesFor(o) {
 			some, err := o.gridRows(rule)
 			if err != nil {

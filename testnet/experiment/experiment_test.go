@@ -220,9 +220,6 @@ func TestCells(t *testing.T) {
 	require.ErrorContains(t, err, "convergence")
 	_, err = attacks.cells(Options{Rules: []string{"explode"}})
 	require.ErrorContains(t, err, "explode")
-	for _, name := range []string{"explode", "aware+zero"} { // the grid's attacks are aware anyway
-		require.ErrorContains(t, attacks.Check(Options{Attacks: []string{name}}), name)
-	}
 	require.ErrorContains(t, attacks.Check(Options{Rules: []string{"bulyan"}}), "bulyan", "20 are too few for it")
 	one := 1
 	require.ErrorContains(t, attacks.Check(Options{Nodes: []int{20, 3}}), "with N = 3 the chain tolerates f = 0 "+

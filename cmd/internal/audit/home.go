@@ -30,6 +30,9 @@ type Home struct {
 	next    int64
 }
 
+// ErrRuns means that a home's databases are held by its node, which runs.
+var ErrRuns = errors.New("a node that runs holds its databases: stop it first")
+
 var (
 	_ Source  = (*Home)(nil)
 	_ Witness = (*Home)(nil)
@@ -61,8 +64,7 @@ func OpenHome(c *config.Config) (h *Home, err error) {
 			return nil
 		}
 		if failed != nil {
-			err = fmt.Errorf("%s (a node that runs holds its databases: stop it first, or ask it: --node %s): "+
-				"%w", filepath.Join(c.DBDir(), name+".db"), c.RPC.ListenAddress, failed)
+			err = fmt.Errorf("%s (%w): %w", filepath.Join(c.DBDir(), name+".db"), ErrRuns, failed)
 			return nil
 		}
 		h.opened = append(h.opened, db)

@@ -256,8 +256,7 @@ func TestLogCSV(t *testing.T) {
 	}
 	require.Contains(t, rows[1], "'=cmd()")
 
-	require.ErrorContains(t, l.Keep([]string{"joins"}), `"joins" is no kind, want one of approve, evidence, join`)
-	require.NoError(t, l.Keep([]string{"join"}))
+	l.Keep([]string{"join"})
 	require.Len(t, l.Entries, 2)
 	out.Reset()
 	l.WriteText(&out)

@@ -239,14 +239,21 @@ func (r *Reader) VotesOn(height int64, who Owners) *Votes {
 	return out
 }
 
-// Standstill says which validators do not vote for the block that the chain waits for, "" if blocks come.
+// Standstill says which validators do not vote for the block that the chain waits for, and before the first block how
+// many peers the node has. It returns "" if blocks come.
 func (r *Reader) Standstill() string {
-	if !r.Waits() {
+	first := r.Course().Status.Height == 0
+	if !first && !r.Waits() {
 		return ""
 	}
 	votes, err := client.ReadVotes(r.Ctx, r.rpc, r.Participants())
-	if err != nil || r.err != nil {
+	net, unknown := r.rpc.NetInfo(r.Ctx)
+	switch {
+	case err != nil || r.err != nil:
 		return "The chain waits, and this node does not say which validators vote."
+	case first && unknown == nil && !votes.Fetches():
+		return fmt.Sprintf("The chain has not begun: this node waits for block 1. Peers connected: %d; %s.",
+			net.NPeers, votes)
 	}
 	return votes.Standstill() + "."
 }

@@ -36,6 +36,7 @@ type RPC interface {
 	BlockResults(ctx context.Context, height *int64) (*ctypes.ResultBlockResults, error)
 	TxSearch(ctx context.Context, query string, prove bool, page, perPage *int, orderBy string) (*ctypes.ResultTxSearch,
 		error)
+	NetInfo(ctx context.Context) (*ctypes.ResultNetInfo, error)
 	client.VotesRPC
 }
 

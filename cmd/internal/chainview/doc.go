@@ -26,7 +26,6 @@
 //
 //	               watch                    differs
 //	opposed        0.3 of its gradients     0.6
-//	left out       0.5 of its gradients     0.8
 //	rejected       0.1 of the rounds        0.5
 //	absent         0.25 of the rounds       never
 //	led badly      2 turns more than it     never
@@ -35,9 +34,9 @@
 //	reputation     -                        0
 //
 // A share counts over at least four rounds. It is a share because an honest gradient is mostly
-// noise: a few that the rule left out mean nothing. A participant that differed over 20 rounds
-// (Differed) is watched after that. What differs is an attacker or has different patients: a proven offence alone
-// makes a suspect. Before four rounds, pages say "too early" in place of "none".
+// noise. To be left out raises no alarm: Krum and its like leave some out in every round. A participant that differed
+// over 20 rounds (Differed) is watched after that. What differs is an attacker or has different patients: a proven
+// offence alone makes a suspect. Before four rounds, pages say "too early" in place of "none".
 //
 // # Where a question is answered
 //

@@ -35,8 +35,9 @@ const (
 	Apart = 5
 )
 
-// A measure is a share of a participant's rounds that raises an alarm. It is a share because an
-// honest gradient is mostly noise, so a few gradients that the rule left out mean nothing.
+// A measure is a share of a participant's rounds that raises an alarm. It is a share because an honest gradient is
+// mostly noise. To be left out is no measure: Krum and its like leave some out in every round, on unlike data the same
+// ones. A rule that gives weights leaves out what has none, and Light judges weights.
 type measure struct {
 	what           string
 	watch, differs float64
@@ -45,7 +46,6 @@ type measure struct {
 
 var measures = []measure{
 	{"opposed to Delta", 0.3, 0.6, func(s *Standing) (int, int) { return s.Opposed, s.Included }},
-	{"left out", 0.5, 0.8, func(s *Standing) (int, int) { return s.LeftOut, s.Included }},
 	{"rejected by this node", 0.1, 0.5, func(s *Standing) (int, int) { return s.Refused, s.Rounds }},
 	{"absent", 0.25, 2, func(s *Standing) (int, int) { return s.absent(), s.Rounds }},
 }
@@ -180,6 +180,7 @@ func (s Standing) Against() string {
 		return strings.Join(s.Reasons, "; ")
 	}
 	var all []string
+	usual := map[bool]string{true: ", as the rule does with some in every round"}[s.Weight == nil] // not if it weighs
 	for _, x := range []struct {
 		count      int
 		once, many string
@@ -187,7 +188,7 @@ func (s Standing) Against() string {
 		{s.Opposed, "opposed once", "opposed %d times"}, {s.Refused, "rejected once", "rejected %d times"},
 		{s.Passed, "failed to lead once", "failed to lead %d times"},
 		{s.absent(), "absent once", "absent %d times"},
-		{s.LeftOut, "left out once", "left out %d times"},
+		{s.LeftOut, "left out once" + usual, "left out %d times" + usual},
 	} {
 		switch {
 		case x.count == 1:

@@ -13,12 +13,14 @@ import (
 
 // TestNothingAgainstIt: a participant has nothing against it only if all its counts are 0.
 func TestNothingAgainstIt(t *testing.T) {
+	full := 1.0
 	for want, s := range map[string]Standing{
 		"nothing against it":           {Active: true, Rounds: 9, Included: 9, Led: 2},
 		"failed to lead 4 times":       {Active: true, Rounds: 9, Included: 9, Passed: 4},
 		"opposed once; absent 2 times": {Active: true, Rounds: 9, Included: 7, Opposed: 1},
-		"left out 3 times":             {Rounds: 20, Included: 4, LeftOut: 3},
-		"rejected once":                {Active: true, Rounds: 9, Included: 8, Refused: 1},
+		"left out 3 times":             {Rounds: 20, Included: 4, LeftOut: 3, Weight: &full},
+		"left out 3 times, as the rule does with some in every round": {Rounds: 20, Included: 4, LeftOut: 3},
+		"rejected once": {Active: true, Rounds: 9, Included: 8, Refused: 1},
 		"reputation 0; opposed to Delta in 9 of 20": {Opposed: 9, Reasons: []string{"reputation 0",
 			"opposed to Delta in 9 of 20"}},
 	} {
@@ -35,6 +37,30 @@ func TestALeaderThatAlwaysFailsIsWatched(t *testing.T) {
 	s = Standing{Active: true, Reputation: params.One, Rounds: 30, Included: 30, Passed: 2, Led: 5}
 	s.Judge(nil)
 	require.Equal(t, OK, s.Alarm)
+}
+
+// TestLeftOutAccusesNobody: rules as Krum leave some out in every round, and on unlike data the same ones. A rule that
+// gives weights takes all weight from what it leaves out.
+func TestLeftOutAccusesNobody(t *testing.T) {
+	people := make([]app.Participant, 4)
+	var krum, weighing []Point
+	for i := range people {
+		people[i] = app.Participant{Index: uint32(i), Active: true, Reputation: params.One}
+	}
+	for round := range uint64(60) {
+		p := PointOf(&app.Record{Round: round, Rule: "krum", Margin: 5, Contributions: []app.Contribution{{Selected: true},
+			{Participant: 1}, {Participant: 2}, {Participant: 3, Opposed: true}}})
+		krum = append(krum, p)
+		p.Weights = []float64{1, 0, 0, 0}
+		weighing = append(weighing, p)
+	}
+	all := Standings(people, nil, krum, 0)
+	require.Equal(t, []string{OK, OK, OK, Differs}, []string{all[0].Alarm, all[1].Alarm, all[2].Alarm, all[3].Alarm})
+	require.Equal(t, "left out 50 times, as the rule does with some in every round", all[1].Against())
+	require.Equal(t, "opposed to Delta in 50 of 50; "+Doubt, all[3].Against())
+	all = Standings(people, nil, weighing, 0)
+	require.Equal(t, []string{OK, Differs}, []string{all[0].Alarm, all[1].Alarm})
+	require.Equal(t, "weight 0 on average; "+Doubt, all[1].Against())
 }
 
 // TestThresholds: a share raises an alarm from its threshold on and not below it, over enough rounds alone.

@@ -371,8 +371,8 @@ func TestConsortiumWrongUse(t *testing.T) {
 		"rule.tolerance is -1":          {"--members", "a,b,c,d", "--tolerance", "-1"},
 		"which guarantees none":         {"--members", "a,b,c,d", "--preset", "paper", "--epsilon", "2"},
 		"--byzantine is 1 with 1":       {"--members", "a", "--byzantine", "1"},
-		"--params and --preset: one of": {"--members", "a", "--params", "x", "--preset", "y"},
-		`unknown preset "y"`:            {"--members", "a", "--preset", "y"},
+		"--params and --preset: one of": {"--members", "a", "--params", "x", "--preset", "pixels"},
+		`--preset is "y", want one of`:  {"--members", "a", "--preset", "y"},
 		`"nothing"`:                     {"--members", "a", "--rule", "nothing"},
 	} {
 		made := filepath.Join(t.TempDir(), "none")

@@ -642,7 +642,7 @@ np.savez(sys.argv[1], x=x, y=y, centre=np.full(6, 0.3), scale=np.ones(6))`, feat
 	}
 	for says, args := range map[string][]string{
 		"--head and --features are for each other":        {"--head", "linear"},
-		`--head is "cnn", want linear or mlp`:             {"--head", "cnn", "--features", features},
+		`--head is "cnn", want one of linear, mlp`:        {"--head", "cnn", "--features", features},
 		`is "lab.py", want a file of .npz`:                {"--head", "mlp", "--features", "lab.py"},
 		"a study of features has no other model, data or": {"--head", "mlp", "--features", features, "--adapt", "bias"},
 	} {

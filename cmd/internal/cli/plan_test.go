@@ -161,11 +161,12 @@ func TestPlanWrongUse(t *testing.T) {
 		"--noise-multiplier -1":            "--noise-multiplier is -1, want above 0",
 		"--epsilon 1 --accountant analytic --sampling-rate .1": "accountant analytic needs sampling rate 1, " +
 			"not 0.1",
-		"--epsilon 1 --accountant gdp":     `accountant "gdp", want one of [rdp pld analytic lemma1]`,
+		"--epsilon 1 --accountant gdp":     `--accountant is "gdp" (did you mean rdp?), want one of rdp, pld, analytic, lemma1`,
 		"--epsilon 1 --delta 2":            "delta 2, want",
 		"--epsilon 1 -f 2":                 "2 Byzantine of 4 participants",
 		"--epsilon 1 -n 0":                 "preset for 0 participants",
-		"--epsilon 1 --rule vote":          `unknown rule: "vote"`,
+		"--epsilon 1 --rule krumm":         `(did you mean krum?)`,
+		"--epsilon 1 --rule vote":          `--rule is "vote", want one of`,
 		"--epsilon 1 --batch 5 --rounds 0": "0 rounds",
 		"--epsilon 1 --batch 5 --clip 0":   "clip norm 0",
 		"--batch 5 --sampling-rate .1":     "--sampling-rate and --batch: one of them",
@@ -177,7 +178,7 @@ func TestPlanWrongUse(t *testing.T) {
 			`describes: ` +
 			`plan one of default, pixels, mlp, paper-lemma1`,
 		"--params p.json --preset default": "--params with --preset",
-		"--preset nothing":                 `unknown preset "nothing"`,
+		"--preset nothing":                 `--preset is "nothing", want one of`,
 		"--epsilon 1 --noise-floor maybe":  "maybe",
 		"--epsilon 1 extra":                "extra",
 		"--epsilon 1 --round-time 0s":      "--round-time is 0s, want above 0",

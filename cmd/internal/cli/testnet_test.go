@@ -295,6 +295,10 @@ func TestNodeAndWorker(t *testing.T) {
 	_, stderr, code = spdl(t, "start", "--home", node0)
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "a node that runs holds its databases")
+	_, stderr, code = spdl(t, "audit", "archive", "--home", node0, "--out", "chain.spdl")
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "stop it first")
+	require.Contains(t, stderr, "; or ask it: spdl audit archive --out=chain.spdl --node "+rpc)
 
 	_, stderr, code = spdl(t, "worker", "--home", node0, "--node", rpc)
 	require.Zero(t, code, stderr)

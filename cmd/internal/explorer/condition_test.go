@@ -39,3 +39,27 @@ func noQuorum(t *testing.T) {
 	require.Equal(t, 1, told())
 	require.NotContains(t, get(s, "/").Body.String(), "No block comes")
 }
+
+// TestBeforeTheFirstBlock: the home page says what the chain waits for, and loads itself until there is a block, as do
+// pages in place of those that a lost node would answer.
+func TestBeforeTheFirstBlock(t *testing.T) {
+	const reload = `<meta http-equiv="refresh" content="5">`
+	f := newFake(0, "x")
+	f.before = true
+	s := over(t, f, Options{})
+	page := get(s, "/").Body.String()
+	require.Contains(t, page, `<p class="note"><bdi>The chain has not begun: this node waits for block 1. `+
+		`Peers connected: 2; 2 of 4 validators vote, not 2 &#34;x&#34;, 3 &#34;x&#34;.</bdi>`)
+	require.Contains(t, page, reload)
+	require.NotContains(t, page, "No block comes")
+	require.NotContains(t, get(s, "/params").Body.String(), reload)
+	require.NotContains(t, get(s, "/nothing").Body.String(), reload)
+	f.set(func() { f.before = false })
+	s.chain.See(t.Context())
+	page = get(s, "/").Body.String()
+	require.NotContains(t, page, reload)
+	require.NotContains(t, page, "has not begun")
+	f.set(func() { f.down = true })
+	s.chain.See(t.Context())
+	require.Contains(t, get(s, "/evidence").Body.String(), reload)
+}

@@ -36,6 +36,7 @@ type fake struct {
 	rounds  uint64
 	asked   map[string]int
 	down    bool
+	before  bool             // no block is there yet
 	waiting []query.Proposal // open, beside one of no known kind
 	sent    *tx.Tx           // the transaction of a hash that begins with cc
 }
@@ -98,7 +99,11 @@ func (f *fake) Query(_ context.Context, path string, answer any) error {
 	t, _ := strconv.ParseUint(last, 10, 64)
 	switch name := strings.Split(path, "/")[1]; name {
 	case "status":
-		body = query.Status{ChainID: f.text, Height: f.rounds + 1, Round: f.rounds, Rounds: 100,
+		height := f.rounds + 1
+		if f.before {
+			height = 0
+		}
+		body = query.Status{ChainID: f.text, Height: height, Round: f.rounds, Rounds: 100,
 			Ranking: []uint32{3, 1, 0, 2}, Participants: 4, Dim: 15, Preset: f.text, Rule: f.text, Epsilon: &epsilon,
 			Seed: f.text, AppHash: f.text}
 	case "params":
@@ -259,6 +264,10 @@ func (f *fake) Validators(context.Context, *int64, *int, *int) (*ctypes.ResultVa
 // ConsensusState has votes of the first two validators.
 func (f *fake) ABCIQuery(context.Context, string, cmtbytes.HexBytes) (*ctypes.ResultABCIQuery, error) {
 	return new(ctypes.ResultABCIQuery), nil
+}
+
+func (f *fake) NetInfo(context.Context) (*ctypes.ResultNetInfo, error) {
+	return &ctypes.ResultNetInfo{NPeers: 2}, nil
 }
 
 func (f *fake) ConsensusState(context.Context) (*ctypes.ResultConsensusState, error) {

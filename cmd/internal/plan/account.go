@@ -67,9 +67,6 @@ func (in Input) account() (s privacyCost, err error) {
 			return s, fmt.Errorf("%w: accountant analytic needs sampling rate 1, not %v: it knows no secret batches; "+
 				"take rdp or pld", ErrInput, in.SamplingRate)
 		}
-	case RDP, PLD:
-	default:
-		return s, fmt.Errorf("%w: accountant %q, want one of %v", ErrInput, in.Accountant, Accountants())
 	}
 	method := accountant.Method(in.Accountant)
 	s.multiplier = in.NoiseMultiplier

@@ -35,12 +35,9 @@ type Module struct {
 // source matches a valid Module.Source. Python imports the file by its name, so the name has few characters.
 var source = regexp.MustCompile(`^(.*?)([A-Za-z_][A-Za-z0-9_]*)\.py:([A-Za-z_][A-Za-z0-9_]*)$`)
 
-// Check returns an error if Source does not have its form, Head is none, or its Data are no file of features.
+// Check returns an error if Source does not have its form, or a Head's Data are no file of features.
 func (m Module) Check() error {
 	if m.Head != "" {
-		if heads[m.Head] == "" {
-			return fmt.Errorf("--head is %q, want linear or mlp", m.Head)
-		}
 		if e := filepath.Ext(m.Data); e != ".npz" && e != ".csv" && !table.IsParquet(m.Data) {
 			return fmt.Errorf("--features is %q, want a file of .npz, .csv or Parquet", m.Data)
 		}

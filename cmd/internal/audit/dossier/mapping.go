@@ -156,8 +156,7 @@ func (w *writer) commands() {
 	for _, c := range [][2]string{
 		{"every sentence, without a node", here},
 		{"a value of the state, from a node",
-			"spdl query participants --prove; spdl verify participant INDEX --trust-height H " +
-				"--trust-hash X"},
+			"spdl query participants --prove; spdl verify participant INDEX --trust-height H --trust-hash X"},
 		{"the record of a round, from a node", "spdl verify round EPOCH ROUND --trust-height H --trust-hash X"},
 		{"the last model",
 			"spdl model export --round " + fmt.Sprint(w.Card.Round) + " --out m.safetensors; spdl verify model " +

@@ -104,7 +104,11 @@ func source(r *command.Run, node, file string) (audit.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return audit.OpenHome(c)
+	src, err := audit.OpenHome(c)
+	if errors.Is(err, audit.ErrRuns) {
+		return nil, fmt.Errorf("%w; or ask it: %s", err, r.Asking(c.RPC.ListenAddress))
+	}
+	return src, err
 }
 
 func auditReplay() *cobra.Command {

@@ -3,7 +3,6 @@ package audit
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -50,10 +49,7 @@ func (o *logOptions) run(r *command.Run, args []string) (err error) {
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		if err := log.Keep(o.kinds); err != nil {
-			return nil, nil, nil, command.Usage(fmt.Errorf("--kind: %w", err))
-		}
-		if !o.csv {
+		if log.Keep(o.kinds); !o.csv {
 			return log, log.WriteText, found, nil
 		}
 		var rows bytes.Buffer

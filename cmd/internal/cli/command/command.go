@@ -30,6 +30,7 @@ type Run struct {
 	Err      io.Writer
 
 	flags    *pflag.FlagSet
+	path     string         // of the command, as spdl audit replay
 	keystore *home.Keystore // of Home, once Keystore was called
 	node     string         // address of the node that was asked
 	asked    string         // describes the queried node and the option that chose it
@@ -80,7 +81,8 @@ func New(cmd *cobra.Command, run func(r *Run, args []string) error) *cobra.Comma
 
 // newRun returns a run of a command whose command line is parsed.
 func newRun(cmd *cobra.Command) (*Run, error) {
-	r := &Run{Context: cmd.Context(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), flags: cmd.Flags()}
+	r := &Run{Context: cmd.Context(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), flags: cmd.Flags(),
+		path: cmd.CommandPath()}
 	for _, warning := range stray(cmd) {
 		r.Warn(warning)
 	}
@@ -88,9 +90,6 @@ func newRun(cmd *cobra.Command) (*Run, error) {
 		return nil, err
 	}
 	home, output := r.flags.Lookup("home"), r.flags.Lookup("output").Value.String()
-	if output != "text" && output != "json" {
-		return nil, Usage(fmt.Errorf("--output is %q, want text or json", output))
-	}
 	r.Named, r.JSON = home.Changed, output == "json"
 	var err error
 	r.HomeText = home.Value.String()

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/spdl/spdl/internal/spelling"
 )
 
 // Value is the type of a flag's variable.
@@ -41,6 +43,7 @@ type Option struct {
 	hold     func() func() // returns a function that sets the variable to its present value
 
 	positive, required bool
+	known              []string // if not nil, the values of the flag, or of its elements
 }
 
 // Set sets the variable.
@@ -107,8 +110,9 @@ func declare(cmd *cobra.Command, flags *pflag.FlagSet, name, help string, o *Opt
 	return o
 }
 
-// Values names the known values of the flag, or of its elements, which completion offers.
+// Values names all values of the flag, or of its elements. Completion offers them, and others are rejected.
 func (o *Option) Values(all ...string) *Option {
+	o.known = all
 	// it fails only for a flag that does not exist
 	_ = o.cmd.RegisterFlagCompletionFunc(o.flag.Name, func(_ *cobra.Command, _ []string, typed string) ([]string,
 		cobra.ShellCompDirective) {
@@ -146,6 +150,17 @@ func (o *Option) check() error {
 		return fmt.Errorf("--%s is empty: leave it out for its default", o.flag.Name)
 	case o.positive && (text == "0" || text == "0s" || text == "NaN" || text[0] == '-'):
 		return fmt.Errorf("--%s is %s, want above 0, or leave it out for its default", o.flag.Name, text)
+	}
+	given := []string{text}
+	if list, ok := o.variable.(*[]string); ok {
+		given = *list
+	}
+	for _, value := range given {
+		if o.known != nil && !slices.Contains(o.known, value) {
+			some := slices.DeleteFunc(slices.Clone(o.known), func(x string) bool { return strings.Contains(x, "+") })
+			return fmt.Errorf("--%s is %q%s, want one of %s", o.flag.Name, value, spelling.Suggest(value, o.known),
+				strings.Join(some, ", "))
+		}
 	}
 	return nil
 }

@@ -184,7 +184,8 @@ func TestHelpShowsDefaults(t *testing.T) {
 	require.NotContains(t, out.String(), "default []")
 }
 
-// TestKnownValues: completion offers them, for each element of a list, and required flags first.
+// TestKnownValues: completion offers them, for each element of a list, and required flags first; another value is
+// rejected with what it may stand for, else with all of them.
 func TestKnownValues(t *testing.T) {
 	for line, offered := range map[string]string{"x --names me": "median", "x --names mean,": "mean,median",
 		"x -o ": "json", "needs ": "--out"} {
@@ -194,5 +195,16 @@ func TestKnownValues(t *testing.T) {
 		args := append([]string{"__complete"}, strings.Split(line, " ")...)
 		require.Zero(t, Execute(context.Background(), root, args))
 		require.Contains(t, out.String(), offered, line)
+	}
+	for line, says := range map[string]string{
+		"x --names mean,medians": `--names is "medians" (did you mean median?)`,
+		"x --names krum":         `--names is "krum", want one of mean, median`,
+		"x -o jsn":               `--output is "jsn" (did you mean json?)`,
+	} {
+		var out bytes.Buffer
+		root := declared(&every{}, nil)
+		root.SetErr(&out)
+		require.Equal(t, 2, Execute(context.Background(), root, strings.Split(line, " ")), line)
+		require.Contains(t, out.String(), says, line)
 	}
 }

@@ -33,15 +33,6 @@ func SandboxFlag(cmd *cobra.Command, mode *string) {
 		Values(home.SandboxOn, home.SandboxOff)
 }
 
-// SandboxOff reports whether an option, or by default a home's setting, is off.
-func SandboxOff(option, setting string) (bool, error) {
-	mode := cmp.Or(option, setting, home.SandboxOn)
-	if mode != home.SandboxOn && mode != home.SandboxOff {
-		return false, Usage(fmt.Errorf("--sandbox is %q, want %q or %q", option, home.SandboxOn, home.SandboxOff))
-	}
-	return mode == home.SandboxOff, nil
-}
-
 // Evaluator returns an evaluator of models. It has the data and the trainer of the options, or by default those of the
 // home. The default home need not exist, and is not read if --node names a node. The caller closes the evaluator.
 func (r *Run) Evaluator(node string, o Models) (*home.Evaluator, error) {
@@ -86,9 +77,8 @@ func (r *Run) Sandbox(mode, folder string) (s sandbox.Settings, err error) {
 		}
 		s.Read = append(s.Read, path)
 	}
-	if s.Off, err = SandboxOff(mode, a.Worker.Sandbox); err == nil {
-		s.Secret, err = r.secrets(folder)
-	}
+	s.Off = cmp.Or(mode, a.Worker.Sandbox) == home.SandboxOff
+	s.Secret, err = r.secrets(folder)
 	return s, err
 }
 
@@ -126,9 +116,6 @@ func (r *Run) secrets(folder string) (secrets []string, err error) {
 func (o Models) Of(c *config.Config, w home.WorkerConfig) (*home.Evaluator, error) {
 	if o.Data != "" {
 		w.Data = o.Data
-	}
-	if _, err := SandboxOff(o.Sandbox, w.Sandbox); err != nil {
-		return nil, err
 	}
 	w.Sandbox = cmp.Or(o.Sandbox, w.Sandbox)
 	if o.Trainer != "" {

@@ -86,6 +86,24 @@ func (r *Run) given() (all []*Option) {
 	return all
 }
 
+// GivenIn returns the given flags of a set as a command line has them, each after a space, but those that are named.
+func GivenIn(flags *pflag.FlagSet, without ...string) (line string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Changed || slices.Contains(without, f.Name) {
+			return
+		}
+		if line += " --" + f.Name; f.Value.String() != f.NoOptDefVal {
+			line += "=" + strings.Trim(f.Value.String(), "[]")
+		}
+	})
+	return line
+}
+
+// Asking returns the command line of the run, which asks a node in place of the home.
+func (r *Run) Asking(node string) string {
+	return strings.Join(append([]string{r.path}, r.flags.Args()...), " ") + GivenIn(r.flags, "home") + " --node " + node
+}
+
 // Given reports whether the flag that sets a variable is given.
 func (r *Run) Given(variable any) bool {
 	return slices.ContainsFunc(r.given(), func(o *Option) bool { return o.variable == variable })

@@ -84,9 +84,6 @@ func (f *LogFlags) Declare(cmd *cobra.Command, level string) {
 
 // Check rejects wrong flags.
 func (f *LogFlags) Check() error {
-	if f.format != "" && f.format != config.LogFormatPlain && f.format != config.LogFormatJSON {
-		return Usage(fmt.Errorf("--log-format is %q, want %s or %s", f.format, config.LogFormatPlain, config.LogFormatJSON))
-	}
 	_, err := logAt(io.Discard, cmp.Or(f.level, "info"), f.format, "error")
 	return err
 }

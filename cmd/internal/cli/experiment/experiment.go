@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/internal/spelling"
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/attack"
@@ -83,7 +84,7 @@ func (o *options) declare(cmd *cobra.Command) {
 	o.shape.AddFlagSet(cmd.Flags())
 	command.Flag(cmd, &o.out, "out", figures, "folder of the files (of a quick run: figures-quick beside it)")
 	command.Flag(cmd, &o.print, "print", false, "print the tables in place of the files' names")
-	command.Flag(cmd, &o.jobs, "jobs", 0, "trainings at a time (default: one a core)")
+	command.Flag(cmd, &o.jobs, "jobs", 0, "trainings at a time (default: one a core)").Positive()
 }
 
 func (o *options) run(r *command.Run, args []string) error {
@@ -100,7 +101,7 @@ func (o *options) run(r *command.Run, args []string) error {
 	}
 	runner := experiment.Runner{
 		Options: o.Options, Dir: o.out, Jobs: o.jobs, Version: version, Log: r.Err,
-		Command: "spdl-lab experiment " + strings.Join(args, " ") + given(&o.shape), Data: mnist.Embedded,
+		Command: "spdl-lab experiment " + strings.Join(args, " ") + command.GivenIn(&o.shape), Data: mnist.Embedded,
 	}
 	if o.Quick && !r.Given(&o.out) {
 		runner.Dir += "-quick"
@@ -124,12 +125,11 @@ func (o *options) check(chosen []experiment.Experiment) error {
 	switch {
 	case o.Seeds < 1 || o.Seeds > 1000:
 		return fmt.Errorf("--seeds is %d, want 1 to 1000", o.Seeds)
-	case o.jobs < 0:
-		return fmt.Errorf("--jobs is %d, want at least 1, or 0 for one a core", o.jobs)
 	case o.First < 1 || o.First > 1<<30:
 		return fmt.Errorf("--first-seed is %d, want 1 to 2^30", o.First)
-	case !grid && given(&o.grid) != "":
-		return fmt.Errorf("%s: flags of the experiment attacks, which is not asked for", strings.TrimSpace(given(&o.grid)))
+	case !grid && command.GivenIn(&o.grid) != "":
+		return fmt.Errorf("%s: flags of the experiment attacks, which is not asked for",
+			strings.TrimSpace(command.GivenIn(&o.grid)))
 	}
 	for _, e := range chosen {
 		if err := e.Check(o.Options); err != nil {
@@ -137,20 +137,6 @@ func (o *options) check(chosen []experiment.Experiment) error {
 		}
 	}
 	return nil
-}
-
-// given returns the given flags in the form of a command line, each after a space.
-func given(flags *pflag.FlagSet) (line string) {
-	flags.VisitAll(func(f *pflag.Flag) {
-		if !f.Changed {
-			return
-		}
-		line += " --" + f.Name
-		if value := f.Value.String(); value != f.NoOptDefVal {
-			line += "=" + strings.Trim(value, "[]")
-		}
-	})
-	return line
 }
 
 // experiments returns the named experiments, in order, each once.
@@ -161,7 +147,7 @@ func experiments(names []string) (chosen []experiment.Experiment, err error) {
 		if name != "all" {
 			e, err := experiment.Lookup(name)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%w%s", err, spelling.Suggest(name, experiment.Names()))
 			}
 			some = []experiment.Experiment{e}
 		}

@@ -72,9 +72,6 @@ func (o *exportOptions) fileFormat() (string, error) {
 	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(o.out), "."))
 	named := slices.Contains(modelfile.Formats(), ending)
 	switch {
-	case o.format != "" && !slices.Contains(modelfile.Formats(), o.format):
-		return "", command.Usage(fmt.Errorf("--format is %q, want one of %s", o.format, strings.Join(modelfile.Formats(),
-			", ")))
 	case o.format != "" && named && o.format != ending:
 		return "", command.Usage(fmt.Errorf("--format is %s, and --out is %s, which ends in .%s: leave one of them out",
 			o.format, o.out, ending))

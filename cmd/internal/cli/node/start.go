@@ -63,7 +63,7 @@ func run(r *command.Run, logs command.LogFlags, h node.Hooks) error {
 	defer r.LogStop(own, "the node")()
 	running, err := node.StartContext(r.Context, c, a, logger, h)
 	if err != nil {
-		return err
+		return syncError(err, c.StateSync)
 	}
 	go logStandstill(r.Context, running, own)
 	ended := make(chan struct{})

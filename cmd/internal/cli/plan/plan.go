@@ -57,9 +57,6 @@ func (o *options) run(r *command.Run, _ []string) error {
 	if err := o.complete(r); err != nil {
 		return command.Usage(err)
 	}
-	if _, err := rules.Lookup(o.Rule); err != nil {
-		return command.Usage(err)
-	}
 	p, err := plan.Make(o.Input)
 	switch {
 	case plan.Wrong(err):

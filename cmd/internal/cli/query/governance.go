@@ -34,8 +34,7 @@ var consortiumQuestions = []question{
 				l.Round, l.Epoch, l.Height, l.Opened, l.View, l.ViewBlocks, l.Leaders, everybody, l.Ranking)
 		})},
 	{use: "election [[EPOCH] ROUND]", example: "spdl query election 41",
-		short: "The VRF outputs that a closed round's gradients prove " +
-			"(default: the last)", args: RoundArgs,
+		short: "The VRF outputs that a closed round's gradients prove (default: the last)", args: RoundArgs,
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
 			epoch, t, err := RoundArgument(ctx, c, args)
 			if err != nil {

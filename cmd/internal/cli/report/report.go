@@ -213,8 +213,8 @@ func (o *options) chainReport(r *command.Run, dir, folder string) (text []byte, 
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, "gains.json"), err)
 	}
-	of.Gains.Folds = page.Folds{Head: folds.Head, Rows: folds.Cells(kept.Lines),
-		About: strings.Join(append(folds.Says(kept.Lines), folds.About), ". ")}
+	of.Gains.Folds = page.Folds{Head: folds.Head, Rows: folds.Cells(kept.Lines), Says: folds.Says(kept.Lines),
+		About: folds.About}
 	raw, err = os.ReadFile(filepath.Join(folder, "config", "genesis.json"))
 	if err != nil {
 		return nil, nil, err

@@ -32,7 +32,7 @@ func (o *Origin) Flags(cmd *cobra.Command, known []string, otherwise, base strin
 	if otherwise == "" {
 		about += " (default: " + base + ")"
 	}
-	command.Flag(cmd, &o.Preset, "preset", otherwise, about).Values(known...)
+	command.Flag(cmd, &o.Preset, "preset", otherwise, about).Values(preset.AllNames()...)
 	command.Flag(cmd, &o.Model, "model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
 	command.Flag(cmd, &o.Data, "data", "", "IDX files in a folder, CSV or Parquet, whose inputs and classes the preset's "+
 		"model gets; of a table also the ends of its columns, which are then public")
@@ -119,11 +119,6 @@ func (o *Options) Check() error {
 		return command.Usage(fmt.Errorf("--epsilon is %g, want above 0", *o.epsilon))
 	case o.Schema != "" && o.Data == "" && o.examples == nil:
 		return command.Usage(errors.New("--schema without --data: give the examples of each participant with --examples"))
-	}
-	if o.Preset != "" && o.Preset != preset.NameExternal {
-		if _, err := preset.New(o.Preset, 1); err != nil {
-			return command.Usage(err)
-		}
 	}
 	return o.Origin.Check()
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,10 +66,6 @@ type newOptions struct {
 }
 
 func (o *newOptions) run(r *command.Run, args []string) error {
-	if o.Clipping != "" && o.Clipping != params.ClippingRows && o.Clipping != params.ClippingSum {
-		return command.Usage(fmt.Errorf("--clipping is %q, want %q or %q", o.Clipping, params.ClippingRows,
-			params.ClippingSum))
-	}
 	o.Log = r.Err
 	if o.module.Source != "" && r.Given(&o.template) {
 		return command.Usage(fmt.Errorf("--module %s and --template %s: a study has one model, leave one of them out",
@@ -89,16 +86,12 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 		return command.Usage(errors.New("--data, --label, --schema, --group and --adapt are for --module: a template has " +
 			"data and a model of its own"))
 	}
-	for _, t := range templates.All() {
-		if t.Name == o.template {
-			p, err := t.Write(args[0], o.Options)
-			if err != nil {
-				return err
-			}
-			return showStudy(r, args[0], p, "The study needs "+t.Needs+".\n")
-		}
+	t := templates.All()[slices.Index(templates.Names(), o.template)]
+	p, err := t.Write(args[0], o.Options)
+	if err != nil {
+		return err
 	}
-	return command.Usage(fmt.Errorf("--template is %q, want one of %s", o.template, strings.Join(templates.Names(), ", ")))
+	return showStudy(r, args[0], p, "The study needs "+t.Needs+".\n")
 }
 
 // study writes the study of the user's own model.

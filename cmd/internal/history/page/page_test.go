@@ -130,14 +130,23 @@ func TestBesideAccuracy(t *testing.T) {
 	for _, part := range []string{`<div class="alert"><strong>dead is never predicted</strong></div>`,
 		"of 97 test examples, after round 1 of epoch 0; guessing alive gives 0.8800; AUC 0.7500, Brier score 0.0625 (by " +
 			"the rate 0.0000); recall of dead, 0.2500 of 4",
-		"A gain for &lt;b&gt;. No gain that the test rows show for north. No gain, but a loss, for south. " +
-			"None beats guessing the rate for south. Not measured: west (one label). ",
+		"<h2 id=\"says\">What each site gains</h2>\n<ul class=\"plain-list\">\n<li>A gain for &lt;b&gt;</li>\n" +
+			"<li>No gain that the test rows show for north</li>\n<li>No gain, but a loss, for south</li>\n" +
+			"<li>None beats guessing the rate for south</li>\n<li>Not measured: west (one label)</li>\n",
 		"no epsilon bounds what this tells of them",
 		"<bdi>north, 3 rows</bdi>", `<td data-l="AUC"><bdi>0.7 (0.6 to 0.8)</bdi></td>`,
 		`<td data-l="recall"><bdi>25.00 %</bdi></td>`, `<td data-l="AUC"><bdi>0.7500</bdi></td>`} {
 		require.Contains(t, text, part)
 	}
 	require.Contains(t, text, "<strong>AUC</strong>", "a curve")
+	require.Less(t, strings.Index(text, `id="says"`), strings.Index(text, `id="attackers"`), "gains come before attackers")
+	require.Contains(t, text, "td, tbody th { white-space: nowrap;", "no number breaks over two lines")
+	o.Gains.Sites[0].Cells[0][1] = "no difference, -0.0001 (-0.0045 to 0.0038)"
+	o.Gains.Folds = Folds{Says: []string{"north: gains at epsilon 2"}}
+	raw, err = Of(h, o)
+	require.NoError(t, err)
+	require.Contains(t, string(raw), `<td data-l="AUC" class="long"><bdi>no difference, -0.0001`, "but a long text may")
+	require.Contains(t, string(raw), "<ul class=\"plain-list\">\n<li>north: gains at epsilon 2</li>\n</ul>")
 }
 
 // runOf returns a chain of two rounds, in which one accuracy is measured on a number of examples.

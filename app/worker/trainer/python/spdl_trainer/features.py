@@ -26,9 +26,13 @@ Blocks = Iterator[Tuple[Array, Array, Array]]  # x, y, groups or an empty array
 
 def load(hello: Hello) -> Data:
     """The features of hello.data. A row's length does not matter to a head, so nothing is scaled here."""
-    path, parts = hello.data, []  # type: str, List[Tuple[Array, ...]]
+    path, parts, at = hello.data, [], 0  # type: str, List[Tuple[Array, ...]], int
     own = _test(path)
     for x, y, groups in _blocks(path):
+        bad = np.flatnonzero(~np.isfinite(x.reshape(len(x), -1)).all(1))
+        if len(bad):  # here, as behind the split rows have other numbers than in the file
+            raise Unsuitable("x[%d] of %s has a number that is not finite" % (at + bad[0], path))
+        at += len(x)
         test = np.zeros(len(x), bool) if own else np.array(
             [group_for_testing(str(g)) for g in groups] if len(groups) else [for_testing(r) for r in x], bool)
         parts.append((x[~test], y[~test], x[test], y[test], groups[~test] if len(groups) else groups))

@@ -67,7 +67,10 @@ class TestFeatures(unittest.TestCase):
                 features.load(hello(config='{"data": "f.csv"}', folder=self.folder))
 
     def test_wrong_files(self):
+        broken = self.x.copy()
+        broken[7000, 1] = np.nan
         for want, arrays in (("has arrays x, want x and y", {"x": self.x}),
+                             (r"x\[7000\] of .*f.npz has a number that is not finite", {"x": broken, "y": self.y}),
                              ("no objects", {"x": self.x, "y": self.y.astype(object)})):
             with self.assertRaisesRegex(Unsuitable, want):
                 features.load(self.save(**arrays))
