@@ -165,8 +165,8 @@ func (p *parquetRows) readRow() error {
 			c.length = n
 		}
 		if want := c.length; n != want || n > mostListed || !c.list && n != 1 {
-			return fmt.Errorf("row %d, column %q: a list of %d values, want %d as in the first row, at most %d", p.row, c.name, n,
-				want, mostListed)
+			return fmt.Errorf("row %d, column %q: a list of %d values, want %d as in the first row, at most %d", p.row, c.name,
+				n, want, mostListed)
 		}
 	}
 	text, from := string(p.text), 0

@@ -14,8 +14,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// textOf returns what appends the text of a column's value, nil if they have none. A number has its shortest text, whatever
-// its type: 3 is that of the decimal 3.00, the float 3 and the integer 3.
+// textOf returns what appends the text of a column's value, nil if they have none. A number has its shortest text,
+// whatever its type: 3 is that of the decimal 3.00, the float 3 and the integer 3.
 func textOf(e format.SchemaElement) func([]byte, parquet.Value) []byte {
 	if e.Type == nil {
 		return nil

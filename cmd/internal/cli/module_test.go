@@ -692,7 +692,8 @@ np.savez(sys.argv[2], x=np.array(x, "f4"),
 	source, schema := filepath.Join(work, "own.py"), filepath.Join(work, "s.json")
 	require.NoError(t, os.WriteFile(source, []byte("import torch\ndef build(hello, data):\n    torch.manual_seed(1)\n"+
 		"    return torch.nn.Linear(data[0].shape[1], 2)\n"), 0o600))
-	_, stderr, code := spdl(t, "schema", "draft", file("pima-duckdb-brotli.parquet"), "--label", "diabetes", "--out", schema)
+	parquet := file("pima-duckdb-brotli.parquet")
+	_, stderr, code := spdl(t, "schema", "draft", parquet, "--label", "diabetes", "--out", schema)
 	require.Zero(t, code, stderr)
 
 	for name, c := range map[string]struct{ plain, parquet, arguments []string }{
