@@ -261,8 +261,8 @@ func TestManifestEpsilon(t *testing.T) {
 	require.ErrorContains(t, err, "guarantees none")
 }
 
-// TestRoundsSetNoise: of a study, as of a preset, other rounds keep the budget, and the noise is the least with which it
-// pays for them.
+// TestRoundsSetNoise: of a study, as of a preset, other rounds keep the budget, and the noise is the least with which
+// it pays for them.
 func TestRoundsSetNoise(t *testing.T) {
 	study, err := preset.Make("pixels", 4, preset.Own{Rounds: 30, Epsilon: 2})
 	require.NoError(t, err)

@@ -33,8 +33,8 @@ type Site struct {
 	Cells                [][]string
 }
 
-// Says returns the sentences of the folds. Without folds it names the sites with a gain of the last model, those without
-// one, and those with a loss.
+// Says returns the sentences of the folds. Without folds it names the sites with a gain of the last model, those
+// without one, and those with a loss.
 func (g Gains) Says() []string {
 	says, by := g.Folds.Says, map[string][]string{}
 	for _, s := range g.Sites {
