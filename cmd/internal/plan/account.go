@@ -58,15 +58,13 @@ func (in Input) nearest() Accountant { return Accountant(accountant.ChainMethod(
 // account computes the noise multiplier for the target epsilon, or the epsilon for the given noise
 // multiplier, with the input's accountant.
 func (in Input) account() (s privacyCost, err error) {
-	switch in.Accountant {
-	case Lemma1:
+	if in.Accountant == Lemma1 {
 		c, err := in.lemma1()
 		return privacyCost{c.ClaimedEpsilon, c.NoiseMultiplier, c.RDPEpsilon}, err
-	case Analytic:
-		if in.SamplingRate != 1 {
-			return s, fmt.Errorf("%w: accountant analytic needs sampling rate 1, not %v: it knows no secret batches; "+
-				"take rdp or pld", ErrInput, in.SamplingRate)
-		}
+	}
+	if in.Accountant == Analytic && in.SamplingRate != 1 {
+		return s, fmt.Errorf("%w: accountant analytic needs sampling rate 1, not %v: it knows no secret batches; "+
+			"take rdp or pld", ErrInput, in.SamplingRate)
 	}
 	method := accountant.Method(in.Accountant)
 	s.multiplier = in.NoiseMultiplier

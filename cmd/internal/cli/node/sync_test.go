@@ -14,8 +14,8 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// TestSyncError: the error of a state sync that did not start names the key that is wrong and where to get its
-// value, and CometBFT still says so.
+// TestSyncError: the error of a state sync that did not start names the key that is wrong and where to get its value,
+// and CometBFT still says so.
 func TestSyncError(t *testing.T) {
 	source := stage.CometBFT(t, "node", "light")
 	require.Contains(t, source, saidNoSync)
