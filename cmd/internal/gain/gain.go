@@ -116,14 +116,15 @@ func logOdds(path string, classes []string, sets ...mnist.Features) (out []mnist
 		return nil, fmt.Errorf("%s has %d lines of CSV, want the header %q and %d rows, as of python3 train.py predict", path,
 			len(lines), head, rows)
 	}
+	slices.SortStableFunc(lines[1:], func(a, b []string) int { return cmp.Compare(b[0], a[0]) }) // those to train on first
 	for i, side := range []string{"train", "test"} {
 		f := mnist.Features{Labels: sets[i].Labels, Groups: sets[i].Groups, Inputs: 2}
 		for _, label := range f.Labels {
 			x := lines[len(lines)-rows]
 			p, err := strconv.ParseFloat(x[3], 64)
 			if err != nil || !(p >= 0 && p <= 1) || x[0] != side || x[1] != classes[label] {
-				return nil, fmt.Errorf("%s line %d: a row to %s on with probability %s, want one to %s on from 0 to 1, and the "+
-					"label of the row that stands there in the data", path, len(lines)-rows+1, x[0], x[3], side)
+				return nil, fmt.Errorf("%s: row %d to %s on has probability %s, want one to %s on from 0 to 1, and the label "+
+					"of the row that stands there in the data", path, len(f.X)/2+1, x[0], x[3], side)
 			}
 			p = min(max(p, 1e-12), 1-1e-12) // 0 and 1 have no odds
 			f.X = append(f.X, float32(math.Log(p/(1-p))), params.TableConstant)

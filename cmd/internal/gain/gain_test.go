@@ -112,12 +112,18 @@ func TestOfAModule(t *testing.T) {
 	require.InDelta(t, want.Models[1].Brier.Value, got.Models[1].Brier.Value, 1e-5, "with an intercept of its own")
 	require.Equal(t, []any{want.Rows, want.ByRate, want.Class}, []any{got.Rows, got.ByRate, got.Class})
 
+	mixed := slices.Clone(lines) // a file has rows of both sides in any order
+	slices.SortStableFunc(mixed[1:], func(a, b string) int { return strings.Compare(a[:2], b[:2]) })
+	require.NotEqual(t, lines, mixed)
+	again, err := of(string(config), mixed)
+	require.NoError(t, err)
+	require.Equal(t, got, again)
+
 	changed := func(at int, line string) []string { return slices.Replace(slices.Clone(lines), at, at+1, line) }
 	for says, change := range map[string][]string{
-		"p.csv has 600 lines of CSV, want the header":                                lines[1:],
-		"p.csv line 3: a row to train on with probability 1.5, want one to train on": changed(2, "train,no,0,1.5"),
-		"p.csv line 601: a row to train on with probability 0.5, want one to test on from 0 to 1": changed(
-			600, "train,no,.5,0.5"),
+		"p.csv has 600 lines of CSV, want the header":                                   lines[1:],
+		"p.csv: row 2 to train on has probability 1.5, want one to train on":            changed(2, "train,no,0,1.5"),
+		"p.csv: row 1 to train on has probability 0.5, want one to test on from 0 to 1": changed(600, "train,no,.5,0.5"),
 	} {
 		_, err := of(string(config), change)
 		require.ErrorContains(t, err, says)

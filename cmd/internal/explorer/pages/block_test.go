@@ -2,12 +2,14 @@ package pages
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	ctypes "github.com/cometbft/cometbft/rpc/core/types"
 	cmttypes "github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
@@ -49,4 +51,10 @@ func TestEmptyBlocksAreFolded(t *testing.T) {
 	lines, older = list(older - 1)
 	require.Equal(t, [][2]int64{{50, 50}, {49, 1}}, lines)
 	require.Zero(t, older)
+}
+
+// TestCommitHasFields: a commit is no operation of members, and shows what it promises.
+func TestCommitHasFields(t *testing.T) {
+	fields := fieldsOf(&tx.Tx{Body: &tx.Commit{Hash: make([]byte, 32), VrfProof: []byte{1}}})
+	require.Equal(t, []field{{"Hash of the gradient", strings.Repeat("0", 64), true}, {"VRF proof", "01", false}}, fields)
 }

@@ -88,6 +88,9 @@ func fieldsOf(t *tx.Tx) []field {
 	switch b := t.Body.(type) {
 	case *tx.Gradient:
 		add("VRF proof", hex.EncodeToString(b.VrfProof))
+	case *tx.Commit:
+		add("Hash of the gradient", hex.EncodeToString(b.Hash))
+		add("VRF proof", hex.EncodeToString(b.VrfProof))
 	case *tx.Aggregate:
 		add("Turn (view)", b.View)
 		var in []uint32

@@ -7,7 +7,7 @@ import gzip
 import os
 import struct
 import sys
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def load(hello: Hello) -> Data:
     if "table" not in hello.config:
         raise ValueError(f"{hello.data} is a table, and the configuration does not say which column is the label: "
                          "give --label COLUMN or --schema FILE where the study is made")
-    return table(hello.data, hello.config["table"], hello.config.get("centred", False))
+    return table(hello.data, hello.config["table"], hello.config.get("centred", False), hello)
 
 
 def images(folder: str) -> Data:
@@ -113,7 +113,7 @@ def _centred(values: List[List[float]], typical: List[float]) -> Array:
     return np.concatenate([x, np.full((len(x), 1), 0.6, np.float32)], 1)
 
 
-def table(path: str, described: Dict[str, Any], centred: bool = False) -> Data:
+def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Optional[Hello] = None) -> Data:
     """The rows of a CSV file by a description as genesis has it for the built-in models (docs/MODELS.md, "A schema"):
     label, classes, columns, and perhaps group, the column of groups. Inputs are float32 within [-1, 1], labels the
     positions of classes. Scaling and test rows are those of the built-in models. With centred so are the inputs: less
@@ -159,6 +159,8 @@ def table(path: str, described: Dict[str, Any], centred: bool = False) -> Data:
             print("warning: column %r: %d of %d texts are none of %s, and read as none"
                   % (c["name"], n, len(values), ", ".join(c["values"])), file=sys.stderr, flush=True)
     y, test = np.array(labels, dtype=np.int64), np.array(tested, dtype=bool)
+    if hello:
+        hello.tested = test
     x = _centred(values, middle) if centred and len(y) else np.array(values, dtype=np.float32)
     both = x[~test], y[~test], x[test], y[test]
     return both if group is None else both + (np.array(groups)[~test],)

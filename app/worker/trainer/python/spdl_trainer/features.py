@@ -27,6 +27,7 @@ Blocks = Iterator[Tuple[Array, Array, Array]]  # x, y, groups or an empty array
 def load(hello: Hello) -> Data:
     """The features of hello.data. A row's length does not matter to a head, so nothing is scaled here."""
     path, parts, at = hello.data, [], 0  # type: str, List[Tuple[Array, ...]], int
+    tested: List[bool] = []
     own = _test(path)
     for x, y, groups in _blocks(path):
         bad = np.flatnonzero(~np.isfinite(x.reshape(len(x), -1)).all(1))
@@ -35,10 +36,12 @@ def load(hello: Hello) -> Data:
         at += len(x)
         test = np.zeros(len(x), bool) if own else np.array(
             [group_for_testing(str(g)) for g in groups] if len(groups) else [for_testing(r) for r in x], bool)
+        tested += test.tolist()
         parts.append((x[~test], y[~test], x[test], y[test], groups[~test] if len(groups) else groups))
     if not parts:
         raise Unsuitable("%s has no rows" % path)
     x, y, x_test, y_test, groups = (np.concatenate(p) for p in zip(*parts))
+    hello.tested = None if own else np.array(tested)
     both = (x, y, *(own or (x_test, y_test)))
     return both + (groups,) if len(groups) else both
 

@@ -1,7 +1,7 @@
 """python3 train.py predict MODEL FILE: the probabilities that an exported model of a study gives to the rows of FILE,
 which may be what worker.data names. A line of CSV on standard output for each row: the side (train or test), the label,
-and the probability of each class, rows to train on first. spdl model gain reads it. Verify MODEL first (spdl verify
-model)."""
+and the probability of each class, in the order of FILE if the study does not load it by itself, and otherwise rows to
+train on first. spdl model gain reads it. Verify MODEL first (spdl verify model)."""
 from __future__ import annotations
 
 import csv
@@ -23,6 +23,9 @@ def predict(make: Callable[[Hello], Any], model: str, path: str, out: TextIO) ->
     rows: List[Any] = []
     for side, x, y in (("train", study.x, study.y), ("test", study.x_test, study.y_test)):
         rows += [(side, int(label), p.tolist()) for label, p in zip(y, study.probabilities(flat, x))]
+    if hello.tested is not None:  # back into the order of the file
+        train, test = iter(rows[:len(study.x)]), iter(rows[len(study.x):])
+        rows = [next(test if tested else train) for tested in hello.tested]
     table = hello.config.get("table", {}) if isinstance(hello.config, dict) else {}
     classes = table.get("classes", list(map(str, range(len(rows[0][2])))))
     lines = csv.writer(out, lineterminator="\n")

@@ -116,10 +116,12 @@ class TestNumPy(unittest.TestCase):
         lines = [line.split(",") for line in out.getvalue().splitlines()]
         self.assertEqual((lines[0], len(lines)), (["side", "label", "no", "yes"], 101))
         study = seen[0]
-        for line, x, y in zip(lines[1:], np.concatenate([study.x, study.x_test]), [*study.y, *study.y_test]):
-            self.assertEqual(line[1], TABLE["classes"][y])
-            self.assertAlmostEqual(float(line[3]), 1 / (1 + np.exp(x[0] - x[1] - 0.5)), places=6)
-        self.assertEqual([line[0] for line in lines[1:]], ["train"] * len(study.x) + ["test"] * len(study.x_test))
+        for side, x, y in (("train", study.x, study.y), ("test", study.x_test, study.y_test)):
+            of = [line for line in lines[1:] if line[0] == side]
+            self.assertEqual([line[1] for line in of], [TABLE["classes"][label] for label in y])
+            for line, row in zip(of, x):
+                self.assertAlmostEqual(float(line[3]), 1 / (1 + np.exp(row[0] - row[1] - 0.5)), places=6)
+        self.assertEqual([line[1] for line in lines[1:]], ["yes" if a % 3 else "no" for a in range(100)])  # as in the file
 
     def test_a_row_of_a_schema_has_its_inputs(self):
         described = {"label": "ill", "classes": ["no", "yes"], "group": "who", "columns": [
