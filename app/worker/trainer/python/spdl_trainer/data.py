@@ -102,6 +102,13 @@ def made(described: Dict[str, Any], centred: bool, n: int) -> Array:
     return _made(described, centred, [[drawn(c) for c in described["columns"]] for _ in range(n)])
 
 
+def filled(x: Array, y: Array, x_test: Array, y_test: Array) -> Data:
+    """The sides of rows that are only predicted: an empty one gets a row of the other, as a study wants some of both."""
+    if not len(x_test):
+        x_test, y_test = x[:1], y[:1]
+    return (x, y, x_test, y_test) if len(x) else (x_test[:1], y_test[:1], x_test, y_test)
+
+
 def _made(described: Dict[str, Any], centred: bool, rows: List[List[Any]]) -> Array:
     read = [[inputs(value, c, False) for value, c in zip(row, described["columns"])] for row in rows]
     values, (middle, *_) = ([sum((r[i] for r in row), []) for row in read] for i in (0, 1))
@@ -122,6 +129,7 @@ def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Op
     values: List[List[float]] = []
     middle: List[float] = []
     labels: List[int] = []
+    known: List[str] = []
     groups: List[str] = []
     tested: List[bool] = []
     unknown = np.zeros(len(columns), int)
@@ -130,17 +138,19 @@ def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Op
         f.seek(0)
         rows = csv.reader(f, delimiter=separator)
         header = [name.strip() or "column %d" % (i + 1) for i, name in enumerate(next(rows))]
-        named = [c["name"] for c in columns] + [described[k] for k in ("label", "group") if described.get(k)]
+        predicting = hello is not None and hello.predicting
+        named = [c["name"] for c in columns]
+        named += [described[k] for k in ("label", "group") if described.get(k) and not predicting]
         if absent := [name for name in named if name not in header]:
             raise ValueError("%s has no column %s, it has %s" % (path, ", ".join(absent), ", ".join(header)))
         readers = [(header.index(c["name"]), _cached(c, separator != ",")) for c in columns]
-        label = header.index(described["label"])
-        group = header.index(described["group"]) if described.get("group") else None
+        label, group = (header.index(described[k]) if described.get(k) in header else None for k in ("label", "group"))
         for row in filter(None, rows):
             try:  # an error without the value, which is private
                 if len(row) != len(header):
                     raise ValueError("%d values, the header has %d columns" % (len(row), len(header)))
-                if row[label].strip() not in classes:
+                said = "" if label is None else row[label].strip()
+                if label is not None and said not in classes and not predicting:
                     raise ValueError("column %r: the label is none of %s" % (header[label], ", ".join(classes)))
                 read = [inputs_of(row[i]) for i, inputs_of in readers]
             except ValueError as e:
@@ -148,7 +158,8 @@ def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Op
             values.append([x for one in read for x in one[0]])
             middle = middle or [x for one in read for x in one[1]]
             unknown += [one[2] for one in read]
-            labels.append(classes[row[label].strip()])
+            labels.append(classes.get(said, 0))
+            known.append(said if said in classes else "")
             if group is not None:
                 groups.append(row[group].strip())
                 tested.append(group_for_testing(groups[-1]))
@@ -160,7 +171,9 @@ def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Op
                   % (c["name"], n, len(values), ", ".join(c["values"])), file=sys.stderr, flush=True)
     y, test = np.array(labels, dtype=np.int64), np.array(tested, dtype=bool)
     if hello:
-        hello.tested = test
+        hello.tested, hello.labels = test, known
     x = _centred(values, middle) if centred and len(y) else np.array(values, dtype=np.float32)
     both = x[~test], y[~test], x[test], y[test]
+    if predicting:
+        return filled(*both)
     return both if group is None else both + (np.array(groups)[~test],)

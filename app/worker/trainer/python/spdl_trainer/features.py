@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 import numpy as np
 
-from .data import Array, Data
+from .data import Array, Data, filled
 from .hello import Hello
 from .split import for_testing, group_for_testing
 from .tensors import Unsuitable
@@ -28,8 +28,9 @@ def load(hello: Hello) -> Data:
     """The features of hello.data. A row's length does not matter to a head, so nothing is scaled here."""
     path, parts, at = hello.data, [], 0  # type: str, List[Tuple[Array, ...]], int
     tested: List[bool] = []
+    labels: List[Array] = []
     own = _test(path)
-    for x, y, groups in _blocks(path):
+    for x, y, groups in _blocks(path, hello.predicting):
         bad = np.flatnonzero(~np.isfinite(x.reshape(len(x), -1)).all(1))
         if len(bad):  # here, as behind the split rows have other numbers than in the file
             raise Unsuitable("x[%d] of %s has a number that is not finite" % (at + bad[0], path))
@@ -37,11 +38,15 @@ def load(hello: Hello) -> Data:
         test = np.zeros(len(x), bool) if own else np.array(
             [group_for_testing(str(g)) for g in groups] if len(groups) else [for_testing(r) for r in x], bool)
         tested += test.tolist()
+        labels.append(y)
         parts.append((x[~test], y[~test], x[test], y[test], groups[~test] if len(groups) else groups))
     if not parts:
         raise Unsuitable("%s has no rows" % path)
     x, y, x_test, y_test, groups = (np.concatenate(p) for p in zip(*parts))
     hello.tested = None if own else np.array(tested)
+    if hello.predicting and not own:
+        hello.labels = ["" if label < 0 else str(int(label)) for label in np.concatenate(labels)]
+        return filled(x, np.maximum(y, 0), x_test, np.maximum(y_test, 0))
     both = (x, y, *(own or (x_test, y_test)))
     return both + (groups,) if len(groups) else both
 
@@ -65,19 +70,19 @@ def _member(path: str, name: str) -> Iterator[Array]:
             yield np.frombuffer(f.read(n * row * dtype.itemsize), dtype).reshape((n, *shape[1:]))
 
 
-def _csv(path: str) -> Blocks:
+def _csv(path: str, predicting: bool) -> Blocks:
     with open(path, newline="", encoding="utf-8-sig") as f:
         rows = csv.reader(f)
         names = [name.strip() for name in next(rows, [])]
-        if "y" not in names:
+        if "y" not in names and not predicting:
             raise Unsuitable("%s has columns %s, want y, and perhaps groups" % (path, ", ".join(names[:16])))
         inputs = [i for i, n in enumerate(names) if n not in ("y", "groups")]
         inputs = [i for i in inputs if names[i].startswith("x[")] or inputs
-        label, group = names.index("y"), names.index("groups") if "groups" in names else None
+        label, group = (names.index(n) if n in names else None for n in ("y", "groups"))
         while block := list(islice(filter(None, rows), BLOCK)):
             try:  # an error without the value, which is private
                 x = np.array([[float(row[i]) for i in inputs] for row in block], np.float32)
-                y = np.array([int(row[label]) for row in block], np.int64)
+                y = np.array([-1 if label is None else int(row[label]) for row in block], np.int64)
             except (IndexError, ValueError):
                 raise Unsuitable("%s: in lines %d to %d a value of x is no number, or one of y no class from 0"
                                  % (path, rows.line_num - len(block) + 1, rows.line_num)) from None
@@ -94,17 +99,19 @@ def _names(path: str) -> List[str]:
         raise Unsuitable("%s is no npz file: %s" % (path, e)) from e
 
 
-def _blocks(path: str) -> Blocks:
+def _blocks(path: str, predicting: bool = False) -> Blocks:
+    """The rows of a file. Where rows are only predicted a label of -1 is none."""
     if path.endswith(".csv"):
-        yield from _csv(path)
+        yield from _csv(path, predicting)
         return
     names = _names(path)
-    if not {"x", "y"} <= set(names):
+    if not {"x", "y"} - ({"y"} if predicting else set()) <= set(names):
         raise Unsuitable("%s has arrays %s, want x and y, and perhaps groups, x_test and y_test"
                          % (path, ", ".join(names)))
     groups: Iterator[Array] = _member(path, "groups") if "groups" in names else repeat(np.zeros(0))
-    for x, y, g in zip(_member(path, "x"), _member(path, "y"), groups):
-        yield x.astype(np.float32), y, g
+    labels: Iterator[Any] = _member(path, "y") if "y" in names else repeat(None)
+    for x, y, g in zip(_member(path, "x"), labels, groups):
+        yield x.astype(np.float32), np.full(len(x), -1) if y is None else y, g
 
 
 def _test(path: str) -> Any:

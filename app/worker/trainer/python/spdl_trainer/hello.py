@@ -26,7 +26,11 @@ class Hello:
         self.config: Any = json.loads(said["config"]) if said["config"] else {}
         self._folder = folder
         self.asked = False  # for the path of the data
-        self.tested: Any = None  # of each row of the data in its order, whether to test on; None if load does not say
+        # Of each row of the data in its order, whether to test on, and its label, "" if that is not known; None if load
+        # does not say. Where rows are only predicted, they need no label and no row to test on.
+        self.tested: Any = None
+        self.labels: Optional[List[str]] = None
+        self.predicting = False
         # Where a study is made: what is trained of a pretrained module, and what gives the constants of a model in
         # place of a weights file.
         self.adapt: Optional[str] = None

@@ -1,7 +1,8 @@
 """python3 train.py predict MODEL FILE: the probabilities that an exported model of a study gives to the rows of FILE,
 which may be what worker.data names. A line of CSV on standard output for each row: the side (train or test), the label,
 and the probability of each class, in the order of FILE if the study does not load it by itself, and otherwise rows to
-train on first. spdl model gain reads it. Verify MODEL first (spdl verify model)."""
+train on first. Side and label are empty where FILE has no label. spdl model gain reads it. Verify MODEL first (spdl
+verify model)."""
 from __future__ import annotations
 
 import csv
@@ -17,21 +18,23 @@ from .tensors import Unsuitable
 def predict(make: Callable[[Hello], Any], model: str, path: str, out: TextIO) -> None:
     """Writes the lines. Raises Unsuitable if the model is not of this study, or the study has no probabilities."""
     hello, flat = read(model, path)
+    hello.predicting = True
     study = make(hello)
     if not hasattr(study, "probabilities"):
         raise Unsuitable("the study has no probabilities(parameters, x), a row for each row of x")
-    rows: List[Any] = []
-    for side, x, y in (("train", study.x, study.y), ("test", study.x_test, study.y_test)):
-        rows += [(side, int(label), p.tolist()) for label, p in zip(y, study.probabilities(flat, x))]
+    sides = [[(side, int(label), p.tolist()) for label, p in zip(y, study.probabilities(flat, x))]
+             for side, x, y in (("train", study.x, study.y), ("test", study.x_test, study.y_test))]
+    rows: List[Any] = sides[0] + sides[1]
     if hello.tested is not None:  # back into the order of the file
-        train, test = iter(rows[:len(study.x)]), iter(rows[len(study.x):])
+        train, test = map(iter, sides)
         rows = [next(test if tested else train) for tested in hello.tested]
     table = hello.config.get("table", {}) if isinstance(hello.config, dict) else {}
     classes = table.get("classes", list(map(str, range(len(rows[0][2])))))
     lines = csv.writer(out, lineterminator="\n")
     lines.writerow(["side", "label", *classes])
-    for side, label, p in rows:
-        lines.writerow([side, classes[label], *("%.9g" % q for q in p)])
+    for i, (side, label, p) in enumerate(rows):
+        unknown = hello.labels is not None and not hello.labels[i]
+        lines.writerow([*(("", "") if unknown else (side, classes[label])), *("%.9g" % q for q in p)])
 
 
 def main(make: Callable[[Hello], Any], arguments: List[str]) -> None:

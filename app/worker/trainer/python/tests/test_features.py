@@ -66,6 +66,22 @@ class TestFeatures(unittest.TestCase):
             with self.assertRaisesRegex(Unsuitable, want):
                 features.load(hello(config='{"data": "f.csv"}', folder=self.folder))
 
+    def test_rows_that_are_only_predicted_need_no_label(self):
+        for x in self.x[:1], self.x[:300]:
+            h = self.save(x=x)
+            h.predicting = True
+            got = features.load(h)
+            train, test = iter(got[0]), iter(got[2])
+            back = np.array([next(test if t else train) for t in h.tested])
+            self.assertTrue(np.array_equal(back, x) and h.labels == [""] * len(x) and min(map(len, got)) > 0)
+        with open(os.path.join(self.folder, "f.csv"), "w") as f:
+            f.write("a,b,c\n" + "".join(",".join(map(str, row)) + "\n" for row in self.x[:50]))
+        h = hello(config='{"data": "f.csv"}', folder=self.folder)
+        with self.assertRaisesRegex(Unsuitable, "has columns a, b, c, want y"):
+            features.load(h)
+        h.predicting = True
+        self.assertEqual(sum(map(len, features.load(h)[::2])), 50)
+
     def test_wrong_files(self):
         broken = self.x.copy()
         broken[7000, 1] = np.nan

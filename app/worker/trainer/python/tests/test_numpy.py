@@ -101,13 +101,19 @@ class TestNumPy(unittest.TestCase):
 
         def make(h):
             seen.append(LinearStudy(h, {"w": np.zeros((2, 2)), "b": np.zeros(2)}, data.load(h)))
-            return seen[0]
+            return seen[-1]
         with tempfile.TemporaryDirectory() as folder:
             model, path, out = os.path.join(folder, "m.npz"), os.path.join(folder, "rows.csv"), io.StringIO()
             np.savez(model, card=json.dumps(card), w=np.eye(2), b=np.array([0, 0.5]))
             with open(path, "w") as f:
                 f.write(rows)
             predict(make, model, path, out)
+            with open(path, "w") as f:  # whose outcome nobody knows
+                f.write("b,a\n" + "3,0.5\n" + "7,-0.5\n")
+            new = io.StringIO()
+            predict(make, model, path, new)
+            with open(path, "w") as f:
+                f.write(rows)
             with self.assertRaisesRegex(Unsuitable, "has no probabilities"):
                 predict(lambda h: object(), model, path, out)
             np.savez(model, card=json.dumps({"model": {"kind": "softmax"}}))
@@ -122,6 +128,10 @@ class TestNumPy(unittest.TestCase):
             for line, row in zip(of, x):
                 self.assertAlmostEqual(float(line[3]), 1 / (1 + np.exp(row[0] - row[1] - 0.5)), places=6)
         self.assertEqual([line[1] for line in lines[1:]], ["yes" if a % 3 else "no" for a in range(100)])  # as in the file
+        header, *lines = [line.split(",") for line in new.getvalue().splitlines()]
+        self.assertEqual((header, [line[:2] for line in lines]), (["side", "label", "no", "yes"], [["", ""]] * 2))
+        for line, b, a in zip(lines, (-0.4, 0.4), (0.5, -0.5)):
+            self.assertAlmostEqual(float(line[3]), 1 / (1 + np.exp(b - a - 0.5)), places=2)  # levels are rounded
 
     def test_a_row_of_a_schema_has_its_inputs(self):
         described = {"label": "ill", "classes": ["no", "yes"], "group": "who", "columns": [
