@@ -224,9 +224,9 @@ func TestWarnings(t *testing.T) {
 		change func(*Input)
 		want   string
 	}{
-		{"noise", func(in *Input) { in.NoiseMultiplier = 39.7 }, "noise is 1.3 times the clip norm, above 0.25 it drowns " +
-			"the gradient: 16170 examples a participant (a batch of 1617), a model of at most " +
-			"67 parameters"},
+		{"noise", func(in *Input) { in.NoiseMultiplier = 39.7 }, "noise is 1.3 times the clip norm, above 0.25 it costs " +
+			"points of accuracy, above 1 it drowns the gradient: 16170 examples a participant (a batch of 1617), a model of " +
+			"at most 67 parameters"},
 		{"noise that drowns every model", func(in *Input) { in.NoiseMultiplier = 3970 }, "(a batch of 161699), fewer " +
 			"rounds"},
 		{"epsilon", func(in *Input) { in.NoiseMultiplier = 0.9 }, "is weak, at most 8 says something"},

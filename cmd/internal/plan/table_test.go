@@ -161,6 +161,8 @@ func TestForecastText(t *testing.T) {
 	noisy := made(t, with(preset, func(in *Input) { in.NoiseMultiplier = 40 }))
 	require.Contains(t, noisy.Verdict, "not worth it: the noise drowns the gradient")
 	require.Contains(t, strings.Join(noisy.Warnings, ""), "it drowns the gradient")
+	dear := made(t, with(preset, func(in *Input) { in.NoiseMultiplier = 40 * 0.9 * ruinous / noisy.NoiseToGradient }))
+	require.Contains(t, dear.Verdict, "open: the noise costs points of accuracy")
 	require.Contains(t, made(t, study(Lemma1, 1)).Verdict, "none: what lemma1 calls epsilon is no guarantee")
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// largeNoise is the noise-to-gradient ratio above which accuracy suffers. With 20 participants a
-// ratio of 0.16 cost 2 percentage points of accuracy, 0.30 cost 4, and 1.35 cost 14.
-const largeNoise = 0.25
+// largeNoise is the noise-to-gradient ratio above which accuracy suffers, and from ruinous on it is gone. With 20
+// participants a ratio of 0.16 cost 2 percentage points of accuracy, 0.30 cost 4, and 1.35 cost 14.
+const largeNoise, ruinous = 0.25, 1.0
 
 // stealth is the part of the noise's norm that a hidden push has: about a half stays hidden from agnostic-mean
 // (docs/RULES.md). largePush is the HiddenPush above which accuracy suffers: at 0.024 the default preset lost 0.009
@@ -91,8 +91,9 @@ func (in Input) noiseWarning(p Plan) string {
 		if parameters > 0 {
 			smaller = fmt.Sprintf("a model of at most %.0f parameters, ", parameters)
 		}
-		return fmt.Sprintf("noise is %.2g times the clip norm, above %v it drowns the gradient: %.0f %s a participant (a "+
-			"batch of %.0f), %s%s", r, largeNoise, math.Ceil(batch/in.SamplingRate), p.Units, batch, smaller, cure)
+		return fmt.Sprintf("noise is %.2g times the clip norm, above %v it costs points of accuracy, above %v it drowns the "+
+			"gradient: %.0f %s a participant (a batch of %.0f), %s%s", r, largeNoise, ruinous,
+			math.Ceil(batch/in.SamplingRate), p.Units, batch, smaller, cure)
 	case p.HiddenPush > largePush:
 		return fmt.Sprintf("f = %d attackers that hide in the noise displace the model by about %.2g of its greatest way, "+
 			"rounds x learning rate x clip norm, above %v accuracy suffers: more %s, %s", in.Byzantine, p.HiddenPush,
