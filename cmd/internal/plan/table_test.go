@@ -158,10 +158,10 @@ func TestForecastText(t *testing.T) {
 	require.Contains(t, just.Verdict, "worth it for members")
 	require.Less(t, in.forecast(1.01*enough).Table.Kept.AUC, 0.5)
 	require.Contains(t, made(t, preset).Verdict, "open: no accuracy was measured")
-	noisy := made(t, with(preset, func(in *Input) { in.NoiseMultiplier = 40 }))
+	noisy := made(t, with(preset, func(in *Input) { in.NoiseMultiplier = 200 }))
 	require.Contains(t, noisy.Verdict, "not worth it: the noise drowns the gradient")
 	require.Contains(t, strings.Join(noisy.Warnings, ""), "it drowns the gradient")
-	dear := made(t, with(preset, func(in *Input) { in.NoiseMultiplier = 40 * 0.9 * ruinous / noisy.NoiseToGradient }))
+	dear := made(t, with(preset, func(in *Input) { in.NoiseMultiplier = 200 * 0.9 * ruinous / noisy.NoiseToGradient }))
 	require.Contains(t, dear.Verdict, "open: the noise costs points of accuracy")
 	require.Contains(t, made(t, study(Lemma1, 1)).Verdict, "none: what lemma1 calls epsilon is no guarantee")
 }
