@@ -97,7 +97,7 @@ func TestAudit(t *testing.T) {
 	_, stderr, code = spdl(t, "audit", "replay", "--home", home)
 	require.NoError(t, held.Close())
 	require.Equal(t, 1, code)
-	require.Contains(t, stderr, "stop it first, or ask it: --node tcp://")
+	require.Contains(t, stderr, "or ask it: spdl audit replay --node tcp://")
 
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -224,7 +224,7 @@ func TestGovern(t *testing.T) {
 	var l query.Leader
 	c.ask(0, &l, "query", "leader")
 	stderr = c.ask(2, nil, "tx", "start-epoch", "--home", c.home0, "--rule", "nonsense")
-	require.Contains(t, stderr, "unknown rule")
+	require.Contains(t, stderr, "want one of agnostic-mean, bulyan")
 	var p params.Params
 	c.ask(0, &p, "query", "params")
 	p.Rule.Unsquared, p.Training.Rounds = true, 3

@@ -45,8 +45,7 @@ func validator(ctx context.Context, h *Home) Finding {
 	key, err := h.validatorKey()
 	if err == nil && !bytes.Equal(key.Bytes(), chain) {
 		if h.runs() && h.Node.SyncInfo.CatchingUp { // the chain that it knows may be from before a rotation
-			return skip("the node fetches blocks: at height %d participant %d has another key",
-				h.Node.SyncInfo.LatestBlockHeight, p.Index)
+			return skip("the node fetches blocks, and in these participant %d has another key", p.Index)
 		}
 		return fail("stop the node, put the priv_validator_key.json of the chain's key in place, start it; if that key is "+
 			"lost, spdl tx rotate --consensus gives the validator a new one", "the chain's validator of participant %d is %s, "+

@@ -73,8 +73,9 @@ func writeHash(file, hash string) error {
 // csvCommand returns the command that writes what a trainer gets of a Parquet file.
 func csvCommand() *cobra.Command {
 	return command.New(&cobra.Command{
-		Use:   "csv FILE.parquet OUT.csv",
-		Short: "Write a Parquet file's rows as CSV, as a trainer gets them",
-		Args:  cobra.ExactArgs(2),
+		Use:     "csv FILE.parquet OUT.csv",
+		Short:   "Write a Parquet file's rows as CSV, as a trainer gets them",
+		Example: "  spdl trainer csv patients.parquet patients.csv",
+		Args:    cobra.ExactArgs(2),
 	}, func(_ *command.Run, args []string) error { return table.WriteCSV(args[0], args[1]) })
 }
