@@ -6,8 +6,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Rounds wait for every participant that is not resting (A5). A participant for which a round waited in vain has a
-// strike, and rests: the next 2^strikes rounds do not wait for it. So in T rounds of an epoch f participants cost at
+// Rounds wait for every participant that is not resting (A5). A participant gets a strike when a round waited for
+// it in vain, and rests: the next 2^strikes rounds do not wait for it. So in T rounds of an epoch f participants cost at
 // most f log2(T) waits, in whatever rounds they are late, and until strikes reaches maxStrikes.
 //
 // A strike needs a reason that no coalition of f can make up: the participant has no commitment

@@ -113,7 +113,9 @@ func (p *parquetRows) readSchema(meta *format.FileMetaData) error {
 		if c.append == nil {
 			return fmt.Errorf("column %.64q is of a type that is not known: write it as numbers or texts", c.name)
 		}
-		c.list = repeated > 0
+		if c.list = repeated > 0; !c.list {
+			c.length = 1
+		}
 		p.columns = append(p.columns, c)
 	}
 	for _, g := range meta.RowGroups {

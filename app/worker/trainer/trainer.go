@@ -102,11 +102,11 @@ type Trainer struct {
 	mu        sync.Mutex
 	child     *child // the running process; nil if no process runs
 	answer    answer
-	groupOf   []uint32 // the group of each example; nil if the unit is an example
-	groups    [][]int  // the examples of each group; nil if the unit is an example
-	forget    func() error
-	failures  int       // the number of failures since the last success
-	nextStart time.Time // the earliest time of the next start
+	groupOf   []uint32     // the group of each example; nil if the unit is an example
+	groups    [][]int      // the examples of each group; nil if the unit is an example
+	forget    func() error // removes the CSV file of Parquet data
+	failures  int          // the number of failures since the last success
+	nextStart time.Time    // the earliest time of the next start
 }
 
 // Start starts the trainer of a model. The Trainer clips the gradient of each unit of privacy, an example or a group,
@@ -185,7 +185,7 @@ func (t *Trainer) Close() {
 		t.child.stop(true)
 		t.child = nil
 	}
-	_ = t.forget()
+	_ = t.forget() // what stays goes with the next start
 }
 
 // ClippedSum sets dst to the sum of the gradients, at x, of the units in picked, each clipped to

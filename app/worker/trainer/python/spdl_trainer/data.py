@@ -140,7 +140,8 @@ def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Op
         header = [name.strip() or "column %d" % (i + 1) for i, name in enumerate(next(rows))]
         predicting = hello is not None and hello.predicting
         named = [c["name"] for c in columns]
-        named += [described[k] for k in ("label", "group") if described.get(k) and not predicting]
+        if described["label"] in header or not predicting:  # the side of a row with a label is that of its group
+            named += [described[k] for k in ("label", "group") if described.get(k)]
         if absent := [name for name in named if name not in header]:
             raise ValueError("%s has no column %s, it has %s" % (path, ", ".join(absent), ", ".join(header)))
         readers = [(header.index(c["name"]), _cached(c, separator != ",")) for c in columns]
