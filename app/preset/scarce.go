@@ -14,7 +14,7 @@ var ErrScarce = errors.New("too few rows for their epsilon")
 
 // These are the max norms of noise, in clip norms, with which a table is trained: in a submitted vector, and if
 // vectors are sums in the mean of a participant's gradients (docs/TABLES.md, "Too few rows").
-const maxVectorNoise, maxMeanNoise = 1, 0.6
+const maxVectorNoise, MaxMeanNoise = 1, 0.6
 
 // CheckTable returns ErrScarce if the tables of n participants are too small for their epsilon: if the noise in a
 // submitted vector, after the worker's momentum, or in the mean gradient of a sum is too long beside the clip norm,
@@ -30,7 +30,7 @@ func CheckTable(p params.Params, n, examples int) error {
 	noise := worker.NoiseStd(p) * math.Sqrt(float64(p.Model.Dim())) / p.Privacy.Clip
 	where, most := "a submitted vector", float64(maxVectorNoise)
 	if p.Privacy.Sums() {
-		where, most = "the mean of a participant's gradients", maxMeanNoise
+		where, most = "the mean of a participant's gradients", MaxMeanNoise
 	}
 	why := fmt.Sprintf("attackers that hide in it, f = %d, decide the result", p.Rule.Byzantine)
 	if p.Rule.Byzantine == 0 {

@@ -165,7 +165,7 @@ func TestNetFails(t *testing.T) {
 	err := r.Run(t.Context(), timed("broken", -1), timed("sound", 4))
 	require.ErrorContains(t, err, "broken, real nodes")
 	require.NotContains(t, err.Error(), "sound, real nodes")
-	require.FileExists(t, filepath.Join(dir, "sound.csv"))
+	require.FileExists(t, filepath.Join(dir, "sound.csv"), "%v\n%s", err, log.String())
 	require.NoFileExists(t, filepath.Join(dir, "broken.csv"))
 }
 

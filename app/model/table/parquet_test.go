@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // rowsOf reads a file's header and rows.
@@ -206,7 +207,7 @@ func TestParquetOfAnyBytes(t *testing.T) {
 	for _, path := range files {
 		whole, err := os.ReadFile(path)
 		require.NoError(t, err)
-		for range 300 {
+		for range stage.Pick(30, 300, 3000) {
 			content := bytes.Clone(whole)
 			for range 1 + random.IntN(6) {
 				at := random.IntN(len(content))

@@ -14,7 +14,7 @@ import (
 
 // wide is a plan of an external model over a link.
 func wide(n, d int, width gradients.Width, l Link) Input {
-	return with(preset, func(in *Input) {
+	return with(defaults, func(in *Input) {
 		in.Participants, in.Byzantine, in.Rule = n, (n-1)/3, "trimmed-mean"
 		in.External, in.Width, in.RoundTime, in.Link = d, width, 0, l
 	})

@@ -22,16 +22,16 @@ import (
 // pooledModel is softmax on pooled pixels.
 var pooledModel = model.Spec{Inputs: 196, Classes: 10}
 
-// preset is the training of an earlier default preset.
-var preset = Input{
+// defaults is the training of an earlier default preset.
+var defaults = Input{
 	Participants: 4, Byzantine: 1, Rule: "multi-krum", Model: pooledModel, Width: gradients.Int8, NoiseFloor: true,
 	RoundTime: time.Second,
 	Samples:   15000, SamplingRate: 0.1, Clip: 1, Momentum: 0.9, Rounds: 100,
 	Accountant: RDP, NoiseMultiplier: 2.670, Delta: 1e-6,
 }
 
-// twenty is the preset of twenty participants.
-var twenty = with(preset, func(in *Input) {
+// twenty is the training of twenty participants.
+var twenty = with(defaults, func(in *Input) {
 	in.Participants, in.Byzantine, in.Samples, in.Rule, in.NoiseMultiplier = 20, 6, 3000, "nnm+trimmed-mean", 1.608
 })
 
@@ -42,7 +42,7 @@ func with(in Input, change func(*Input)) Input {
 
 // study returns the setting of the study's noise table, for a target epsilon.
 func study(by Accountant, epsilon float64) Input {
-	return with(preset, func(in *Input) {
+	return with(defaults, func(in *Input) {
 		in.SamplingRate, in.Accountant, in.Epsilon, in.NoiseMultiplier = 1./30, by, epsilon, 0
 	})
 }
@@ -95,13 +95,13 @@ func TestCopiedMultiplier(t *testing.T) {
 }
 
 func TestEpsilonForNoise(t *testing.T) {
-	p := made(t, preset)
+	p := made(t, defaults)
 	assert.InDelta(t, 1.998, p.Epsilon, 1e-3)
 	assert.Equal(t, 2.670, p.NoiseMultiplier)
 	assert.Nil(t, p.Ledger.Rounds)
 	assert.InDelta(t, p.Epsilon, p.Ledger.Epsilon, 0.01*p.Epsilon)
 
-	byBatch := made(t, with(preset, func(in *Input) { in.SamplingRate, in.Batch = 0, 1500 }))
+	byBatch := made(t, with(defaults, func(in *Input) { in.SamplingRate, in.Batch = 0, 1500 }))
 	assert.Equal(t, p, byBatch)
 }
 
@@ -127,14 +127,14 @@ func TestLemma1(t *testing.T) {
 	beside := made(t, study(RDP, 1)).Lemma1
 	assert.Equal(t, *p.Lemma1, *beside, "every plan has the lemma beside it")
 	// The noise is out of the lemma's range, and within the plan's.
-	assert.Nil(t, made(t, with(preset, func(in *Input) { in.NoiseMultiplier = 1e-4; in.LearningRate = 1e-12 })).Lemma1)
+	assert.Nil(t, made(t, with(defaults, func(in *Input) { in.NoiseMultiplier = 1e-4; in.LearningRate = 1e-12 })).Lemma1)
 
 	weak := made(t, study(Lemma1, 20))
 	assert.Contains(t, strings.Join(weak.Warnings, "\n"), "is weak")
 }
 
 func TestNoise(t *testing.T) {
-	p := made(t, with(preset, func(in *Input) { in.Clip = 2 }))
+	p := made(t, with(defaults, func(in *Input) { in.Clip = 2 }))
 	assert.Equal(t, 2*2.670, p.SumStd)
 	assert.InEpsilon(t, 2*2.670/1500*math.Sqrt(0.1/1.9), p.SubmittedStd, 1e-12)
 	assert.Equal(t, p.SubmittedStd/8, p.GridStep)
@@ -142,7 +142,7 @@ func TestNoise(t *testing.T) {
 }
 
 func TestTraffic(t *testing.T) {
-	got := made(t, with(preset, func(in *Input) { in.RoundTime = 2 * time.Second })).Traffic
+	got := made(t, with(defaults, func(in *Input) { in.RoundTime = 2 * time.Second })).Traffic
 	assert.Equal(t, Traffic{Gradient: 2482, Round: 4*(2482+48) + 512, Day: 43200 * 10632, Total: 1063200, Seconds: 2,
 		Duration: 200}, got)
 }
@@ -158,7 +158,7 @@ func TestMeasuredNoise(t *testing.T) {
 }
 
 func TestAccuracy(t *testing.T) {
-	run := with(preset, func(in *Input) {
+	run := with(defaults, func(in *Input) {
 		in.Model, in.Rule, in.Momentum, in.Rounds, in.SamplingRate = strokes, "agnostic-mean", 0, 25, 1
 		in.Accountant, in.NoiseMultiplier = Analytic, 11.15
 	})
@@ -206,7 +206,7 @@ func TestRule(t *testing.T) {
 	assert.Equal(t, Rule{Name: "nnm+trimmed-mean", Holds: true}, made(t, twenty).Rule)
 	assert.Empty(t, made(t, twenty).Warnings)
 
-	p := made(t, preset)
+	p := made(t, defaults)
 	assert.False(t, p.Rule.Holds)
 	assert.Contains(t, p.Rule.Why, "want N >= 2f+3 = 5")
 	require.Len(t, p.Warnings, 1)
@@ -214,7 +214,7 @@ func TestRule(t *testing.T) {
 	assert.Contains(t, p.Warnings[0], "or trimmed-mean, or a smaller f")
 
 	// The mean's theorem covers no Byzantine participant at any N.
-	p = made(t, with(preset, func(in *Input) { in.Rule = "mean" }))
+	p = made(t, with(defaults, func(in *Input) { in.Rule = "mean" }))
 	assert.Contains(t, p.Warnings[0], "want f = 0: take rule agnostic-mean or cge or geometric-median or")
 }
 
@@ -225,7 +225,7 @@ func TestWarnings(t *testing.T) {
 		want   string
 	}{
 		{"noise", func(in *Input) { in.NoiseMultiplier = 39.7 }, "noise is 1.3 times the clip norm, above 0.25 it costs " +
-			"points of accuracy, above 1 it drowns the gradient: 16170 examples a participant (a batch of 1617), a model of " +
+			"points of accuracy, above 0.6 it drowns the gradient: 16170 examples a participant (a batch of 1617), a model of " +
 			"at most 67 parameters"},
 		{"noise that drowns every model", func(in *Input) { in.NoiseMultiplier = 3970 }, "(a batch of 161699), fewer " +
 			"rounds"},
@@ -273,20 +273,20 @@ func TestCures(t *testing.T) {
 // TestLedgerWithoutCure: if the ledger does not pay with any noise that the accountant accepts, the
 // plan proposes no noise.
 func TestLedgerWithoutCure(t *testing.T) {
-	l, err := with(preset, func(in *Input) { in.SamplingRate = 1 }).ledger(1e9, 1e-7)
+	l, err := with(defaults, func(in *Input) { in.SamplingRate = 1 }).ledger(1e9, 1e-7)
 	require.NoError(t, err)
 	assert.Less(t, *l.Rounds, uint64(100))
 	assert.Zero(t, l.LeastMultiplier)
 	// Very large costs do not wrap around.
-	l, err = with(preset, func(in *Input) { in.SamplingRate = 1 }).ledger(1e-6, 0)
+	l, err = with(defaults, func(in *Input) { in.SamplingRate = 1 }).ledger(1e-6, 0)
 	require.NoError(t, err)
 	assert.Greater(t, l.Epsilon, 1e9)
 
-	_, err = preset.ledger(0, 1)
+	_, err = defaults.ledger(0, 1)
 	require.ErrorIs(t, err, accountant.ErrParameter)
-	_, err = with(preset, func(in *Input) { in.Delta = 2 }).ledger(1, 1)
+	_, err = with(defaults, func(in *Input) { in.Delta = 2 }).ledger(1, 1)
 	require.ErrorIs(t, err, accountant.ErrParameter)
-	_, err = preset.ledger(1, -1)
+	_, err = defaults.ledger(1, -1)
 	require.ErrorIs(t, err, accountant.ErrParameter)
 }
 
@@ -322,7 +322,7 @@ func TestErrors(t *testing.T) {
 			"1 participants"},
 		{func(in *Input) { in.Accountant = Analytic }, "accountant analytic needs sampling rate 1, not 0.1"},
 	} {
-		_, err := Make(with(preset, c.change))
+		_, err := Make(with(defaults, c.change))
 		require.ErrorIs(t, err, ErrInput, c.want)
 		assert.ErrorContains(t, err, c.want)
 	}
@@ -334,10 +334,10 @@ func TestErrors(t *testing.T) {
 		func(in *Input) { in.Delta, in.Accountant = 0, Lemma1 },
 		func(in *Input) { in.NoiseMultiplier, in.Accountant = 0.001, PLD },
 	} {
-		_, err := Make(with(preset, change))
+		_, err := Make(with(defaults, change))
 		require.ErrorIs(t, err, accountant.ErrParameter)
 	}
-	_, err := Make(with(preset, func(in *Input) { in.Clip = 1e308; in.SamplingRate, in.Batch = 0, 1 }))
+	_, err := Make(with(defaults, func(in *Input) { in.Clip = 1e308; in.SamplingRate, in.Batch = 0, 1 }))
 	require.ErrorContains(t, err, "noise")
 }
 
@@ -347,7 +347,7 @@ func TestWrite(t *testing.T) {
 		made(t, in).Text(&b)
 		return b.String()
 	}
-	got := text(preset)
+	got := text(defaults)
 	for _, want := range []string{
 		"multi-krum, OUTSIDE its theorem\n", "epsilon 1.998 at delta 1e-06 by rdp: a conclusion",
 		"epsilon    1.998: an attacker who sees all that is public, knows all data but one example, and bets whether it is " +
@@ -371,7 +371,7 @@ func TestWrite(t *testing.T) {
 	assert.Contains(t, b.String(), "protected  one example, of the 15000 of each participant: neighbouring data sets")
 	assert.Contains(t, b.String(), "a patient with several rows or images is protected by a group alone")
 	assert.Contains(t, text(study(RDP, 1)), "not measured: no run had")
-	assert.NotContains(t, text(with(preset, func(in *Input) { in.NoiseMultiplier = 1e-4; in.LearningRate = 1e-12 })),
+	assert.NotContains(t, text(with(defaults, func(in *Input) { in.NoiseMultiplier = 1e-4; in.LearningRate = 1e-12 })),
 		"Lemma")
 	assert.Equal(t, "999 B", formatSize(999))
 	assert.Equal(t, "9.22 EB", formatSize(math.MaxInt64))

@@ -127,10 +127,8 @@ func (in Input) verdict(p Plan, noise float64) string {
 	switch {
 	case !p.Guarantee:
 		return "none: what lemma1 calls epsilon is no guarantee, take --accountant rdp"
-	case t == nil && p.NoiseToGradient > ruinous:
+	case t == nil && p.NoiseToGradient > drowning:
 		return "not worth it: the noise drowns the gradient. The warning below has remedies"
-	case t == nil && p.NoiseToGradient > largeNoise:
-		return "open: the noise costs points of accuracy. Train on public or made data first; the warning below has remedies"
 	case t == nil && !p.Accuracy.Measured:
 		return "open: no accuracy was measured at these settings. Train on public or made data first"
 	case t == nil:

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// largeNoise is the noise-to-gradient ratio above which accuracy suffers, ruinous that above which a training is not
-// worth it. With 20 participants a ratio of 0.16 cost 2 percentage points of accuracy, 0.30 cost 4, and 1.35 cost 14.
-const largeNoise, ruinous = 0.25, 1.0
+// largeNoise is the noise-to-gradient ratio above which accuracy suffers, drowning that above which no table is trained.
+// With 20 participants a ratio of 0.16 cost 2 percentage points of accuracy, 0.30 cost 4, and 1.35 cost 14.
+const largeNoise, drowning = 0.25, preset.MaxMeanNoise
 
 // stealth is the part of the noise's norm that a hidden push has: about a half stays hidden from agnostic-mean
 // (docs/RULES.md). largePush is the HiddenPush above which accuracy suffers: at 0.024 the default preset lost 0.009
@@ -92,7 +93,7 @@ func (in Input) noiseWarning(p Plan) string {
 			smaller = fmt.Sprintf("a model of at most %.0f parameters, ", parameters)
 		}
 		return fmt.Sprintf("noise is %.2g times the clip norm, above %v it costs points of accuracy, above %v it drowns the "+
-			"gradient: %.0f %s a participant (a batch of %.0f), %s%s", r, largeNoise, ruinous,
+			"gradient: %.0f %s a participant (a batch of %.0f), %s%s", r, largeNoise, drowning,
 			math.Ceil(batch/in.SamplingRate), p.Units, batch, smaller, cure)
 	case p.HiddenPush > largePush:
 		return fmt.Sprintf("f = %d attackers that hide in the noise displace the model by about %.2g of its greatest way, "+
