@@ -23,7 +23,7 @@ func TestDraw(t *testing.T) {
 			{Name: "nothing", X: x, Y: []float64{math.NaN(), math.NaN(), math.NaN()}},
 		}},
 		{Title: "bars", Bars: &figure.Bars{Categories: []string{"N=4", "N=10"}, Stacks: []string{"LGC", "BC"},
-			Values: [][]float64{{1, 2}, {3, 4}}}},
+			Values: [][]float64{{1, 2}, {3, math.NaN()}}}},
 		{Title: "map", Map: &figure.Map{Rows: []string{"r"}, Columns: []string{"a", "b"},
 			Values: [][]float64{{.1, math.NaN()}}}},
 	}}

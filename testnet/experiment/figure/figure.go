@@ -55,7 +55,7 @@ type Line struct {
 	Dashed, Dots bool
 }
 
-// Bars are stacks over categories: Values[s][c] is the height of stack s over category c.
+// Bars are stacks over categories: Values[s][c] is the height of stack s over category c, none if it is not finite.
 type Bars struct {
 	Categories, Stacks []string
 	Values             [][]float64
@@ -283,7 +283,13 @@ func (l Line) add(out *plot.Plot, keys *legend, shows func(y float64) bool) erro
 func (b *Bars) add(out *plot.Plot, keys *legend) error {
 	var below *plotter.BarChart
 	for s, name := range b.Stacks {
-		bars, err := plotter.NewBarChart(plotter.Values(b.Values[s]), 34)
+		heights := slices.Clone(b.Values[s])
+		for c, height := range heights {
+			if !finite(height) { // as of a part of rounds that none of a short run measured
+				heights[c] = 0
+			}
+		}
+		bars, err := plotter.NewBarChart(plotter.Values(heights), 34)
 		if err != nil {
 			return err
 		}
