@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -197,6 +198,17 @@ func TestParquetFaults(t *testing.T) {
 		High: 1000}}}
 	_, err = Load(filepath.Join("testdata", "pima-duckdb-snappy.parquet"), table)
 	require.EqualError(t, err, `bad table: pima-duckdb-snappy.parquet row 1, column "insulin": the value is missing`)
+}
+
+// TestParquetPipe: nobody writes into a pipe, and nobody waits for it; an empty file has columns and no rows.
+func TestParquetPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, exec.Command("mkfifo", pipe).Run())
+	require.False(t, IsParquet(pipe))
+	empty := filepath.Join(t.TempDir(), "empty.parquet")
+	require.NoError(t, parquet.WriteFile(empty, []struct{ A, B float64 }{}))
+	require.True(t, IsParquet(empty))
+	require.Equal(t, [][]string{{"A", "B"}}, rowsOf(t, empty))
 }
 
 // TestParquetOfAnyBytes: whatever bytes of a file change, reading it ends soon, with rows or an error.

@@ -179,8 +179,11 @@ func WriteCSV(path, to string) (err error) {
 	return err
 }
 
-// IsParquet reports whether there is a file that begins as a Parquet file does.
+// IsParquet reports whether there is a regular file that begins as a Parquet file does. A pipe would wait.
 func IsParquet(path string) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
 	in, err := os.Open(path)
 	if err != nil {
 		return false
