@@ -7,8 +7,8 @@ import (
 )
 
 // Rounds wait for every participant that is not resting (A5). A participant gets a strike when a round waited for
-// it in vain, and rests: the next 2^strikes rounds do not wait for it. So in T rounds of an epoch f participants cost at
-// most f log2(T) waits, in whatever rounds they are late, and until strikes reaches maxStrikes.
+// it in vain, and rests: the next 2^strikes rounds do not wait for it. So in T rounds of an epoch f participants
+// cost at most f log2(T) waits, in whatever rounds they are late, and until strikes reaches maxStrikes.
 //
 // A strike needs a reason that no coalition of f can make up: the participant has no commitment
 // although quorum_blocks heights, with an honest proposer among them, passed since N-f participants

@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// largeNoise is the noise-to-gradient ratio above which accuracy suffers, drowning that above which no table is trained.
-// With 20 participants a ratio of 0.16 cost 2 percentage points of accuracy, 0.30 cost 4, and 1.35 cost 14.
+// largeNoise is the noise-to-gradient ratio above which accuracy suffers, drowning that above which no table is
+// trained. With 20 participants a ratio of 0.16 cost 2 percentage points of accuracy, 0.30 cost 4, and 1.35 cost 14.
 const largeNoise, drowning = 0.25, preset.MaxMeanNoise
 
 // stealth is the part of the noise's norm that a hidden push has: about a half stays hidden from agnostic-mean
