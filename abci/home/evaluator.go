@@ -18,7 +18,7 @@ import (
 // model. It is safe for concurrent use, and measures one model at a time.
 type Evaluator struct {
 	data    string
-	trainer trainer.Config // Argv is empty if the home has no trainer
+	trainer trainer.Config // Argv is empty if there is no trainer
 
 	mu      sync.Mutex
 	params  params.Params
@@ -28,8 +28,11 @@ type Evaluator struct {
 
 // EvaluatorOf returns an Evaluator with the data and the trainer of a home's worker.
 func EvaluatorOf(c *config.Config, w WorkerConfig) *Evaluator {
-	return &Evaluator{data: w.Data, trainer: TrainerOf(c, w, nil)}
+	return EvaluatorBy(TrainerOf(c, w, nil))
 }
+
+// EvaluatorBy returns an Evaluator with a trainer, and the trainer's data.
+func EvaluatorBy(c trainer.Config) *Evaluator { return &Evaluator{data: c.Share.Data, trainer: c} }
 
 // Own returns the path of the home's own data, "" if it has none or a share of a localnet's.
 func (e *Evaluator) Own() string {
@@ -51,17 +54,11 @@ func IsUnmeasurable(err error) bool {
 func (e *Evaluator) Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !p.Model.Equal(e.params.Model) || p.Privacy.Clip != e.params.Privacy.Clip {
-		e.close()
-		e.params = p
-	}
-	if p.Model.Kind == params.ModelExternal && len(e.trainer.Argv) > 0 {
+	e.of(p)
+	if p.Model.Kind == params.ModelExternal {
 		return e.byTrainer(ctx, x)
 	}
 	if e.builtIn == nil {
-		if p.Model.Kind == params.ModelExternal {
-			return model.Eval{}, evaluate.ErrExternal
-		}
 		test, err := LoadTest(e.data, p.Model)
 		if err != nil {
 			return model.Eval{}, err
@@ -73,16 +70,54 @@ func (e *Evaluator) Evaluate(ctx context.Context, p params.Params, x []float64) 
 	return e.builtIn.Evaluate(x)
 }
 
-func (e *Evaluator) byTrainer(ctx context.Context, x []float64) (model.Eval, error) {
-	if e.program == nil {
-		program, err := trainer.Start(ctx, e.trainer, e.params.Model, params.Privacy{Clip: e.params.Privacy.Clip})
-		if err != nil {
-			return model.Eval{}, err
+// of makes the Evaluator one of the models under the parameters.
+func (e *Evaluator) of(p params.Params) {
+	if !p.Model.Equal(e.params.Model) || p.Privacy.Clip != e.params.Privacy.Clip {
+		e.close()
+		e.params = p
+	}
+}
+
+// byTrainer measures by the probabilities that the trainer gives to its test rows, or else takes its own measurement.
+func (e *Evaluator) byTrainer(ctx context.Context, x []float64) (out model.Eval, err error) {
+	p, err := e.predict(ctx, x, false)
+	if err == nil {
+		if out, err = evaluate.OfProbabilities(p.Labels, p.Chance); out.Quality != nil && e.params.Privacy.Unit != "" {
+			out.Quality.Error = 0 // the groups of test rows are not known
 		}
-		e.program = program
+		return out, err
+	}
+	if e.program == nil || !errors.Is(err, trainer.ErrUnmeasured) {
+		return out, err
 	}
 	measured, err := e.program.Evaluate(ctx, x)
 	return model.Eval{Loss: measured.Loss, Accuracy: measured.Accuracy, Examples: measured.Examples}, err
+}
+
+func (e *Evaluator) predict(ctx context.Context, x []float64, trained bool) (p trainer.Predicted, err error) {
+	if len(e.trainer.Argv) == 0 {
+		return p, evaluate.ErrExternal
+	}
+	if e.program == nil {
+		privacy := params.Privacy{Clip: e.params.Privacy.Clip}
+		if e.program, err = trainer.Start(ctx, e.trainer, e.params.Model, privacy); err != nil {
+			return p, err
+		}
+	}
+	return e.program.Predict(ctx, x, trained)
+}
+
+// Predict returns the probabilities that an external model gives to the rows of the home to train on, and to those to
+// test on. Errors are those of Evaluate.
+func (e *Evaluator) Predict(ctx context.Context, p params.Params, x []float64) (train, test trainer.Predicted,
+	err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.of(p)
+	if train, err = e.predict(ctx, x, true); err == nil {
+		test, err = e.predict(ctx, x, false)
+	}
+	return train, test, err
 }
 
 // Close ends the trainer if it is running.

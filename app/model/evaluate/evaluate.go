@@ -2,8 +2,10 @@
 package evaluate
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/model/inputs"
@@ -48,6 +50,37 @@ func FromFeatures(set mnist.Features, m params.Model) (*Evaluator, error) {
 		return nil, err
 	}
 	return &Evaluator{net, set}, nil
+}
+
+// OfProbabilities returns what Evaluate does of a model that is elsewhere, by the probability of each class that it
+// gives to rows. There are labels, and all are classes.
+func OfProbabilities(labels []uint8, chance []float64) (out model.Eval, err error) {
+	classes := len(chance) / len(labels)
+	net, err := model.New(model.Spec{Inputs: classes, Classes: classes, NoBias: true})
+	if err != nil {
+		return out, err
+	}
+	set := mnist.Features{Labels: labels, Inputs: classes, X: make([]float32, len(chance))}
+	for i, p := range chance {
+		set.X[i] = float32(math.Log(max(p, leastChance)))
+	}
+	same := make([]float64, classes*classes) // the softmax of the logarithms of probabilities are these
+	for c := range classes {
+		same[c*classes+c] = 1
+	}
+	return (&Evaluator{net, set}).Evaluate(same)
+}
+
+// leastChance stands for a probability of 0, whose logarithm is not finite.
+const leastChance = 1e-30
+
+// TableOf returns the table that a model is of, which an external one has in its configuration; nil for none.
+func TableOf(m params.Model) *params.Table {
+	var c struct{ Table *params.Table }
+	if m.Table == nil && json.Unmarshal([]byte(m.Config), &c) == nil {
+		return c.Table
+	}
+	return m.Table
 }
 
 // Evaluate returns loss and accuracy on the test set at the parameters, and the quality of a model of two

@@ -32,9 +32,10 @@ func Judge(e model.Eval, m params.Model) *Measures {
 	if e.Guesses == nil {
 		return nil
 	}
+	table := TableOf(m)
 	name := func(class int) string {
-		if m.Table != nil && class < len(m.Table.Classes) {
-			return printable.Line(m.Table.Label + "=" + m.Table.Classes[class])
+		if table != nil && class < len(table.Classes) {
+			return printable.Line(table.Label + "=" + table.Classes[class])
 		}
 		return fmt.Sprintf("class %d", class)
 	}
@@ -58,9 +59,10 @@ func Judge(e model.Eval, m params.Model) *Measures {
 	}
 	if q := e.Quality; q != nil {
 		if off := math.Abs(q.Mean - q.Rate); q.Error > 0 && off > farMean*q.Error {
+			fits := map[bool]string{false: "adapt fits them to one's own rows", true: "gain says what one's own intercept does"}
 			out.Warnings = append(out.Warnings, fmt.Sprintf("the mean probability of %s is %.3f and its rate %.3f, %.1f "+
-				"standard errors apart (want %d at most): do not take the probabilities as they are: spdl model adapt fits them "+
-				"to one's own rows", out.Positive, q.Mean, q.Rate, off/q.Error, farMean))
+				"standard errors apart (want %d at most): do not take the probabilities as they are: spdl model %s",
+				out.Positive, q.Mean, q.Rate, off/q.Error, farMean, fits[m.Kind == params.ModelExternal]))
 		}
 	}
 	return &out

@@ -25,6 +25,7 @@ const (
 	frameHello    = 'H' // in both directions
 	frameGradient = 'G' // to the trainer
 	frameEvaluate = 'E' // in both directions
+	framePredict  = 'P' // in both directions, from version 2
 	frameGroups   = 'U' // in both directions, from version 2
 	frameBye      = 'B' // to the trainer
 	frameRows     = 'R' // from the trainer
@@ -40,8 +41,8 @@ const (
 
 const (
 	headerBytes = 5
-	numberBytes = 4        // the size of a question's number, which frames have from version 2 on
-	fromTrainer = "HEURSX" // the types of the frames that a trainer sends
+	numberBytes = 4         // the size of a question's number, which frames have from version 2 on
+	fromTrainer = "HEPURSX" // the types of the frames that a trainer sends
 )
 
 // fault is the text of a FAULT frame.

@@ -43,7 +43,8 @@ type answer struct {
 	Protocol  int  `json:"protocol"`
 	Examples  int  `json:"examples"`
 	Evaluates bool `json:"evaluates"`
-	Groups    bool `json:"groups,omitempty"` // whether the trainer knows the groups of its examples
+	Predicts  bool `json:"predicts,omitempty"` // whether it gives rows their probabilities
+	Groups    bool `json:"groups,omitempty"`   // whether the trainer knows the groups of its examples
 	// Tensors lists the tensors of the trainer's own model. It is empty if the trainer does not name them.
 	Tensors []Tensor `json:"tensors,omitempty"`
 }

@@ -117,6 +117,21 @@ func TestEvaluate(t *testing.T) {
 	require.ErrorContains(t, err, "accuracy 7 on 8 examples, want 0 to 1")
 }
 
+// TestPredict: a trainer that knows the probabilities of its rows gives those of either side.
+func TestPredict(t *testing.T) {
+	p := start(t, params.ClippingRows, "predicted")
+	test, err := p.Predict(t.Context(), at, false)
+	require.NoError(t, err)
+	require.Equal(t, Predicted{3, 2, []uint8{1, 1, 0}, []float64{0.75, 0.25, 0.875, 0.125, 1, 0}}, test)
+	train, err := p.Predict(t.Context(), at, true)
+	require.NoError(t, err)
+	require.Equal(t, Predicted{2, 2, []uint8{0, 1}, []float64{0.5, 0.5, 0.25, 0.75}}, train)
+	_, err = start(t, params.ClippingRows, "mispredicted").Predict(t.Context(), at, false)
+	require.ErrorContains(t, err, "row 2 to predict is no label from 0 to 1 and the probabilities of the classes")
+	_, err = start(t, params.ClippingRows, "measured").Predict(t.Context(), at, false)
+	require.ErrorIs(t, err, ErrUnmeasured)
+}
+
 // TestHello: the trainer gets its share, its configuration and its tensors, and its output goes to
 // the log.
 func TestHello(t *testing.T) {
@@ -321,6 +336,28 @@ func spaced(data []byte) string {
 		parts = append(parts, hex.EncodeToString(data[i:i+1]))
 	}
 	return strings.Join(parts, " ")
+}
+
+// FuzzPredicted: accepted probabilities are of labelled rows, and sum to 1.
+func FuzzPredicted(f *testing.F) {
+	f.Add([]byte("P\x19\x00\x00\x00{\"rows\": 1, \"classes\": 2}R\x0c\x00\x00\x00\x00\x00\x80\x3f\x00\x00\x00\x3f\x00\x00\x00\x3f"))
+	f.Add([]byte("P\x1d\x00\x00\x00{\"rows\": 0, \"classes\": 1e300}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := (&Trainer{}).readPredicted(&reply{Reader: bufio.NewReader(bytes.NewReader(data))})
+		if err != nil {
+			return
+		}
+		require.Len(t, p.Labels, p.Rows)
+		for i, label := range p.Labels {
+			row := p.Row(i)
+			require.Less(t, int(label), len(row))
+			sum := 0.
+			for _, chance := range row {
+				sum += chance
+			}
+			require.InDelta(t, 1, sum, farSum)
+		}
+	})
 }
 
 // FuzzRows: reading any answer of a trainer ends, and an accepted sum is finite and within n clip

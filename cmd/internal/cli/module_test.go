@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -285,8 +286,8 @@ func TestModuleOfSites(t *testing.T) {
 	require.Zero(t, code, stderr)
 }
 
-// TestGainOfModule: predict of a study gives a member's rows the probabilities of the exported model, and gain measures
-// them; a built-in model has no such file, and nothing adapts a module.
+// TestGainOfModule: the study's trainer gives a member's rows the probabilities of the exported model, and gain measures
+// them, as predict's file says them; the net's last line has the AUC of its module, and nothing adapts a module.
 func TestGainOfModule(t *testing.T) {
 	stage.NotShort(t, "runs a net")
 	python, my, csv := stage.Python(t, "numpy"), written(t, "my.py", schemaModel), hospitals(t, 900)
@@ -296,34 +297,45 @@ func TestGainOfModule(t *testing.T) {
 	_, stderr, code = spdl(t, "new", dir, "--module", my+":build", "--python", python, "--data", csv, "--schema", drafted,
 		"--rounds", "3", "--epsilon", "8")
 	require.Zero(t, code, stderr)
-	net, _ := staying(t, "--manifest", filepath.Join(dir, "net.toml"))
-	file, rows := filepath.Join(dir, "m.safetensors"), filepath.Join(dir, "p.csv")
+	net, last := staying(t, "--manifest", filepath.Join(dir, "net.toml"))
+	require.Contains(t, last.Measures.String(), "guessing outcome=")
+	require.Regexp(t, `AUC 0\.[5-9].* recall of outcome=`, last.Measures.String())
+	file := filepath.Join(dir, "m.safetensors")
 	_, stderr, code = spdl(t, "model", "export", "--node", net.Nodes[1].RPC, "--out", file)
 	require.Zero(t, code, stderr)
 	out, err := exec.Command(python, "-B", filepath.Join(dir, "train.py"), "predict", file, csv).Output()
 	require.NoError(t, err)
 	require.Equal(t, 901, strings.Count(string(out), "\n"))
-	require.NoError(t, os.WriteFile(rows, out, 0o600))
-	stdout, stderr, code := spdl(t, "model", "gain", file, "--data", csv, "--probabilities", rows)
-	require.Zero(t, code, stderr)
-	require.Regexp(t, `(?s)shared +0\.[5-9].*\nalone +0\.[6-9]`, stdout)
-	require.Contains(t, stdout, "name the home by --home")
-	node := filepath.Join(t.TempDir(), "node")
-	_, stderr, code = spdl(t, "init", "--home", node)
-	require.Zero(t, code, stderr)
-	gain := func(more ...string) string {
-		stdout, stderr, code := spdl(t, append([]string{"model", "gain", file, "--probabilities", rows, "--home", node},
-			more...)...)
+	t.Chdir(dir)
+	gain := func(more ...string) (stdout string) {
+		stdout, stderr, code := spdl(t, append([]string{"model", "gain", file, "--trainer", python + " train.py"}, more...)...)
 		require.Zero(t, code, stderr)
 		return stdout
 	}
-	require.Contains(t, gain("--data", csv), "this home has no worker.data")
+	stdout := gain("--data", csv)
+	require.Regexp(t, `(?s)shared +0\.[5-9].*\nalone +0\.[6-9]`, stdout)
+	require.Contains(t, stdout, "name the home by --home")
+	brier, n := 0., 0.
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n")[1:] {
+		cell := strings.Split(line, ",")
+		if cell[0] == "test" {
+			p, err := strconv.ParseFloat(cell[3], 64)
+			require.NoError(t, err)
+			label := map[bool]float64{true: 1}[cell[1] == last.Measures.Positive[len("outcome="):]]
+			brier, n = brier+(p-label)*(p-label), n+1
+		}
+	}
+	require.Regexp(t, fmt.Sprintf(`\nshared +\S+ \([^)]*\) +%.4f `, brier/n), stdout)
+	node := filepath.Join(t.TempDir(), "node")
+	_, stderr, code = spdl(t, "init", "--home", node)
+	require.Zero(t, code, stderr)
+	require.Contains(t, gain("--data", csv, "--home", node), "this home has no worker.data")
 	_, stderr, code = spdl(t, "config", "set", "worker.data", csv, "--home", node)
 	require.Zero(t, code, stderr)
-	require.NotContains(t, gain(), "warning")
+	require.NotContains(t, gain("--home", node), "warning")
 	_, stderr, code = spdl(t, "model", "gain", file, "--data", csv)
 	require.Equal(t, 2, code)
-	require.Contains(t, stderr, `--probabilities is "" and the model of kind external`)
+	require.Contains(t, stderr, "its trainer measures it: name it with --trainer")
 	_, stderr, code = spdl(t, "model", "adapt", file, "--data", csv)
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "its own program adapts it")

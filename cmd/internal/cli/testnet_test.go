@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/internal/stage"
 )
@@ -53,13 +54,14 @@ type line struct {
 	Nodes []struct {
 		RPC string `json:"rpc"`
 	} `json:"nodes"`
-	Explorer     string   `json:"explorer"`
-	Round        uint64   `json:"round"`
-	Included     int      `json:"included"`
-	Rounds       int      `json:"rounds"`
-	Heights      uint64   `json:"heights"`
-	TestAccuracy *float64 `json:"test_accuracy"`
-	PeakRSS      int64    `json:"peak_rss_bytes"`
+	Explorer     string             `json:"explorer"`
+	Round        uint64             `json:"round"`
+	Included     int                `json:"included"`
+	Rounds       int                `json:"rounds"`
+	Heights      uint64             `json:"heights"`
+	TestAccuracy *float64           `json:"test_accuracy"`
+	PeakRSS      int64              `json:"peak_rss_bytes"`
+	Measures     *evaluate.Measures `json:"test_measures"`
 }
 
 // TestTestnetStart: four processes train to the end and nothing is left.

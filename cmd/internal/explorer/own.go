@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/netip"
@@ -19,6 +20,7 @@ const gainPause, gainPatience = time.Minute, 5 * time.Second
 // own measures what a member gains by the newest model on its own rows, when a page asks for it.
 type own struct {
 	path string // of the rows; "" for none
+	by   gain.Predictor
 
 	mu      sync.Mutex
 	last    pages.Gained
@@ -43,7 +45,7 @@ func (o *own) gained(r *pages.Request) (last pages.Gained) {
 		done := make(chan struct{})
 		o.running, o.begun = done, time.Now()
 		go func() {
-			g, err := gain.Of(o.path, now.Params.Model, x, 0, "")
+			g, err := gain.Of(context.Background(), o.path, now.Params.Model, x, 0, o.by)
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			if o.last = (pages.Gained{At: at, Report: &g}); err != nil {

@@ -66,7 +66,7 @@ func New(a chainview.Asker, b chainview.RPC, o Options) *Server {
 	o.complete()
 	s := &Server{options: o, buckets: memo.New[string, *rate.Limiter](keptGuests),
 		chain: chainview.New(a, b, chainview.Options{Evaluator: o.Evaluator, Log: o.Log, Encode: event}),
-		own:   own{path: o.Own}, streams: newSlots(o.StreamsPerClient, o.MaxStreams),
+		own:   own{path: o.Own, by: o.Predictor}, streams: newSlots(o.StreamsPerClient, o.MaxStreams),
 		models: newSlots(modelsPerClient, maxModels),
 		ended:  make(chan struct{}), node: "NODE", last: memo.New[string, pages.Content](keptPages),
 		// the address of an answer counts too

@@ -16,6 +16,7 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/explorer/pages"
+	"github.com/spdl/spdl/cmd/internal/gain"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 	"github.com/spdl/spdl/internal/memo"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	// Own is the CSV file of the member that serves the explorer. What the member gains on its rows is shown on a page for
 	// readers at loopback and private addresses. Default: none.
 	Own string
+	// Predictor gives the rows of Own the probabilities of an external model. Default: none.
+	Predictor gain.Predictor
 	// Hosts are the host names under which it is served, in lower case, in addition to addresses
 	// and localhost; "*" allows any name.
 	Hosts []string
@@ -71,8 +74,11 @@ func OptionsOf(a home.AppConfig, e chainview.Evaluator) Options {
 	if a.Explorer.Eval {
 		o.Evaluator = e
 	}
-	if own, ok := e.(interface{ Own() string }); ok && a.Explorer.Gain {
-		o.Own = own.Own()
+	if own, ok := e.(interface {
+		Own() string
+		gain.Predictor
+	}); ok && a.Explorer.Gain {
+		o.Own, o.Predictor = own.Own(), own
 	}
 	return o
 }

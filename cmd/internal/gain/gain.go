@@ -4,23 +4,22 @@ package gain
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/model/adapt"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/internal/printable"
 	"github.com/spdl/spdl/mnist"
 )
@@ -37,15 +36,29 @@ type Report struct {
 	adapt.Report
 }
 
-// Measures reports whether the gain by models of a shape is known: by those of a table of two classes.
-func Measures(m params.Model) bool { return m.Kind == params.ModelLogistic }
+// Predictor gives the member's rows the probabilities of an external model, those to train on and those to test on.
+type Predictor interface {
+	Predict(ctx context.Context, p params.Params, x []float64) (train, test trainer.Predicted, err error)
+}
 
-// Of measures what the owner of a CSV file gains by a chain's model. The probabilities that an external model gives to
-// the rows are in a file of python3 train.py predict; for another model its name is "".
-func Of(path string, m params.Model, parameters []float64, threshold float64, probabilities string) (g Report,
-	err error) {
+// Measures reports whether the gain by models of a shape is known: by those of a table of two classes.
+func Measures(m params.Model) bool {
+	t := evaluate.TableOf(m)
+	return m.Kind == params.ModelLogistic || m.Kind == params.ModelExternal && t != nil && len(t.Classes) == 2
+}
+
+// Of measures what the owner of a CSV file gains by a chain's model. An external model needs a Predictor of these rows.
+func Of(ctx context.Context, path string, m params.Model, parameters []float64, threshold float64, by Predictor) (
+	g Report, err error) {
+	var train, test trainer.Predicted
 	external := m.Kind == params.ModelExternal
 	if external {
+		if by == nil {
+			return g, evaluate.ErrExternal
+		}
+		if train, test, err = by.Predict(ctx, params.Params{Model: m}, parameters); err != nil {
+			return g, err
+		}
 		if m, err = tableOf(m); err != nil {
 			return g, err
 		}
@@ -57,14 +70,13 @@ func Of(path string, m params.Model, parameters []float64, threshold float64, pr
 	if err != nil {
 		return g, err
 	}
-	train, err := inputs.Features(data.Train, nil, m, inputs.Keep{})
-	if err != nil {
-		return g, err
+	rows := make([]mnist.Features, 2)
+	for i, set := range []mnist.Set{data.Train, data.Test} {
+		if rows[i], err = inputs.Features(set, nil, m, inputs.Keep{}); err != nil {
+			return g, err
+		}
 	}
-	test, err := inputs.Features(data.Test, nil, m, inputs.Keep{})
-	if err != nil {
-		return g, err
-	}
+	labels := rows[0].Labels
 	fit, err := table.FitOf(path, *m.Table)
 	if err != nil {
 		return g, err
@@ -75,17 +87,18 @@ func Of(path string, m params.Model, parameters []float64, threshold float64, pr
 		g.Unit = "groups by " + m.Table.Group
 	}
 	var own []mnist.Features
-	rows := []mnist.Features{train, test}
 	if external {
-		own, parameters = rows, []float64{1, 0}
-		if rows, err = logOdds(probabilities, m.Table.Classes, own...); err != nil {
-			return g, err
+		own, parameters, rows = rows, []float64{1, 0}, make([]mnist.Features, 2)
+		for i, p := range []trainer.Predicted{train, test} {
+			if rows[i], err = logOdds(p, own[i]); err != nil {
+				return g, err
+			}
 		}
 	}
 	if g.Report, err = adapt.Gain(rows[0], rows[1], parameters, threshold, own...); err != nil {
 		return g, fmt.Errorf("%s: %w", path, err)
 	}
-	said := float64(bytes.Count(train.Labels, []byte{1})) / float64(train.Len())
+	said := float64(bytes.Count(labels, []byte{1})) / float64(len(labels))
 	rate := float64(g.Positives) / float64(g.Rows)
 	g.ByRate = rate*(1-said)*(1-said) + (1-rate)*said*said
 	return g, nil
@@ -93,44 +106,26 @@ func Of(path string, m params.Model, parameters []float64, threshold float64, pr
 
 // tableOf returns the model that a member makes alone on the table of an external model's configuration.
 func tableOf(m params.Model) (params.Model, error) {
-	var c struct{ Table *params.Table }
-	if err := json.Unmarshal([]byte(m.Config), &c); err != nil || c.Table == nil || len(c.Table.Classes) != 2 {
+	t := evaluate.TableOf(m)
+	if t == nil || len(t.Classes) != 2 {
 		return m, errors.New("the gain is of models of tables of two classes, and model.config of this external one has no " +
 			"such table: spdl new --module with --schema makes one")
 	}
-	m = params.Model{Kind: params.ModelLogistic, Classes: 2, NoBias: true, Table: c.Table, Pool: 1,
-		Inputs: uint32(c.Table.Inputs() + 1), PixelMean: params.TableMean, PixelScale: params.TableScale}
-	return m, c.Table.Validate(m)
+	m = params.Model{Kind: params.ModelLogistic, Classes: 2, NoBias: true, Table: t, Pool: 1,
+		Inputs: uint32(t.Inputs() + 1), PixelMean: params.TableMean, PixelScale: params.TableScale}
+	return m, t.Validate(m)
 }
 
-// logOdds reads the file of the probabilities of training and test rows, and returns rows of two inputs: the log odds
-// of the second class, and the constant.
-func logOdds(path string, classes []string, sets ...mnist.Features) (out []mnist.Features, err error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+// logOdds returns rows of two inputs: the log odds of the second class, and the constant.
+func logOdds(p trainer.Predicted, own mnist.Features) (mnist.Features, error) {
+	out := mnist.Features{Labels: own.Labels, Groups: own.Groups, Inputs: 2}
+	if !bytes.Equal(p.Labels, own.Labels) || p.Classes != 2 {
+		return out, fmt.Errorf("the trainer has %d rows of %d classes, and their labels are not those of the %d rows here: "+
+			"does load of its study read other rows, or in another order?", len(p.Labels), p.Classes, own.Len())
 	}
-	lines, err := csv.NewReader(bytes.NewReader(content)).ReadAll()
-	head, rows := append([]string{"side", "label"}, classes...), sets[0].Len()+sets[1].Len()
-	if err != nil || len(lines) != 1+rows || !slices.Equal(lines[0], head) {
-		return nil, fmt.Errorf("%s has %d lines of CSV, want the header %q and %d rows, as of python3 train.py predict", path,
-			len(lines), head, rows)
-	}
-	slices.SortStableFunc(lines[1:], func(a, b []string) int { return cmp.Compare(b[0], a[0]) }) // those to train on first
-	for i, side := range []string{"train", "test"} {
-		f := mnist.Features{Labels: sets[i].Labels, Groups: sets[i].Groups, Inputs: 2}
-		for _, label := range f.Labels {
-			x := lines[len(lines)-rows]
-			p, err := strconv.ParseFloat(x[3], 64)
-			if err != nil || !(p >= 0 && p <= 1) || x[0] != side || x[1] != classes[label] {
-				return nil, fmt.Errorf("%s: row %d to %s on has probability %s, want one to %s on from 0 to 1, and the label "+
-					"of the row that stands there in the data", path, len(f.X)/2+1, x[0], x[3], side)
-			}
-			p = min(max(p, 1e-12), 1-1e-12) // 0 and 1 have no odds
-			f.X = append(f.X, float32(math.Log(p/(1-p))), params.TableConstant)
-			rows--
-		}
-		out = append(out, f)
+	for i := range p.Labels {
+		x := min(max(p.Row(i)[1], 1e-7), 1-1e-7) // 0 and 1 have no odds, and these are float32
+		out.X = append(out.X, float32(math.Log(x/(1-x))), params.TableConstant)
 	}
 	return out, nil
 }

@@ -2,21 +2,23 @@ package gain_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/cmd/internal/gain"
 	"github.com/spdl/spdl/mnist"
 )
@@ -33,7 +35,7 @@ func TestByTheRate(t *testing.T) {
 	m := params.Model{Kind: params.ModelLogistic, Inputs: 2, Classes: 2, NoBias: true, Pool: 1,
 		PixelMean: params.TableMean, PixelScale: params.TableScale, Table: &params.Table{Label: "y",
 			Classes: []string{"0", "1"}, Columns: []params.Column{{Name: "x", High: 1}}}}
-	g, err := gain.Of(path, m, []float64{3, 0}, 0, "")
+	g, err := gain.Of(t.Context(), path, m, []float64{3, 0}, 0, nil)
 	require.NoError(t, err)
 	data, err := home.LoadData(path, m)
 	require.NoError(t, err)
@@ -61,7 +63,7 @@ func TestByTheRate(t *testing.T) {
 }
 
 // TestOfAModule: by the probabilities of a logistic model an external model gains what that model gains, beside the
-// same model that the member makes alone. A file of other rows is an error with its line.
+// same model that the member makes alone. A trainer of other rows is an error.
 func TestOfAModule(t *testing.T) {
 	random, text := rand.New(rand.NewPCG(3, 3)), "x,z,y\n"
 	for range 600 {
@@ -79,32 +81,32 @@ func TestOfAModule(t *testing.T) {
 			Classes: []string{"no", "yes"}, Columns: []params.Column{{Name: "x", Low: -3, High: 3},
 				{Name: "z", Values: []string{"0", "1"}}}}}
 	shared := []float64{4, 0.1, 0, -0.5}
-	want, err := gain.Of(path, m, shared, 0, "")
+	want, err := gain.Of(t.Context(), path, m, shared, 0, nil)
 	require.NoError(t, err)
 
 	data, err := home.LoadData(path, m)
 	require.NoError(t, err)
-	lines := []string{"side,label,no,yes"}
+	var by predictor
 	for i, set := range []mnist.Set{data.Train, data.Test} {
 		rows, err := inputs.Features(set, nil, m, inputs.Keep{})
 		require.NoError(t, err)
-		for k, label := range rows.Labels {
+		by[i] = trainer.Predicted{Classes: 2, Labels: rows.Labels}
+		for k := range rows.Labels {
 			score := 0.
 			for j, x := range rows.Row(k) {
 				score += float64(x) * shared[j]
 			}
 			p := 1 / (1 + math.Exp(-score))
-			lines = append(lines, fmt.Sprintf("%s,%s,%.9g,%.9g", []string{"train", "test"}[i], m.Table.Classes[label], 1-p, p))
+			by[i].Chance = append(by[i].Chance, 1-p, p)
 		}
 	}
 	config, err := json.Marshal(map[string]any{"table": m.Table})
 	require.NoError(t, err)
-	of := func(config string, lines []string) (gain.Report, error) {
-		probabilities := filepath.Join(dir, "p.csv")
-		require.NoError(t, os.WriteFile(probabilities, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
-		return gain.Of(path, params.Model{Kind: params.ModelExternal, Config: config}, []float64{7}, 0, probabilities)
+	of := func(config string, by gain.Predictor) (gain.Report, error) {
+		m := params.Model{Kind: params.ModelExternal, Config: config}
+		return gain.Of(t.Context(), path, m, []float64{7}, 0, by)
 	}
-	got, err := of(string(config), lines)
+	got, err := of(string(config), by)
 	require.NoError(t, err)
 	require.Equal(t, want.Models[3], got.Models[3], "the model that the member makes alone")
 	require.InDelta(t, want.Models[0].Brier.Value, got.Models[0].Brier.Value, 1e-6)
@@ -112,26 +114,28 @@ func TestOfAModule(t *testing.T) {
 	require.InDelta(t, want.Models[1].Brier.Value, got.Models[1].Brier.Value, 1e-5, "with an intercept of its own")
 	require.Equal(t, []any{want.Rows, want.ByRate, want.Class}, []any{got.Rows, got.ByRate, got.Class})
 
-	mixed := slices.Clone(lines) // a file has rows of both sides in any order
-	slices.SortStableFunc(mixed[1:], func(a, b string) int { return strings.Compare(a[:2], b[:2]) })
-	require.NotEqual(t, lines, mixed)
-	again, err := of(string(config), mixed)
-	require.NoError(t, err)
-	require.Equal(t, got, again)
-
-	changed := func(at int, line string) []string { return slices.Replace(slices.Clone(lines), at, at+1, line) }
-	for says, change := range map[string][]string{
-		"p.csv has 600 lines of CSV, want the header":                                   lines[1:],
-		"p.csv: row 2 to train on has probability 1.5, want one to train on":            changed(2, "train,no,0,1.5"),
-		"p.csv: row 1 to train on has probability 0.5, want one to test on from 0 to 1": changed(600, "train,no,.5,0.5"),
+	for name, other := range map[string]trainer.Predicted{
+		"one row less":         {Classes: 2, Labels: by[1].Labels[1:], Chance: by[1].Chance[2:]},
+		"other labels":         {Classes: 2, Labels: make([]uint8, len(by[1].Labels)), Chance: by[1].Chance},
+		"probabilities of 4":   {Classes: 4, Labels: by[1].Labels, Chance: append(by[1].Chance, by[1].Chance...)},
+		"the rows to train on": by[0],
 	} {
-		_, err := of(string(config), change)
-		require.ErrorContains(t, err, says)
+		_, err := of(string(config), predictor{by[0], other})
+		require.ErrorContains(t, err, "does load of its study read other rows", name)
 	}
-	_, err = of(`{"data":"x.npz"}`, lines)
+	_, err = of(string(config), nil)
+	require.ErrorIs(t, err, evaluate.ErrExternal)
+	_, err = of(`{"data":"x.npz"}`, by)
 	require.ErrorContains(t, err, "model.config of this external one has no such table")
-	_, err = of(strings.Replace(string(config), `"high":3`, `"high":-5`, 1), lines)
+	_, err = of(strings.Replace(string(config), `"high":3`, `"high":-5`, 1), by)
 	require.ErrorContains(t, err, `column "x" is from -3 to -5`)
+}
+
+// predictor has the probabilities of the rows to train on, and of those to test on.
+type predictor [2]trainer.Predicted
+
+func (p predictor) Predict(context.Context, params.Params, []float64) (train, test trainer.Predicted, err error) {
+	return p[0], p[1], nil
 }
 
 // TestWarning: without a home a file is doubted each time. With one its training rows are counted among the file's test

@@ -115,6 +115,18 @@ class Measured(Study):
         return 1.5, 0.25 if MODE == "measured" else 7, 8
 
 
+class Predicting(Study):
+    y, y_test = [0, 1], [1, 1, 0]
+    x, x_test = [0.5, 0.75], [0.25, 0.125, 2 if MODE == "mispredicted" else 0]
+
+    def __init__(self, hello):
+        super().__init__(hello)
+        self.x, self.y = Predicting.x, Predicting.y
+
+    def probabilities(self, parameters, x):
+        return [[1 - v, v] for v in x]
+
+
 if MODE == "leak":  # what a trainer without spdl_trainer.py may do
     print("epoch 1 of 10, loss 0.5", flush=True)
     time.sleep(60)
@@ -124,4 +136,5 @@ if MODE == "huge":
     sys.stdout.buffer.write(b"H\xff\xff\xff\xff")
     sys.stdout.buffer.flush()
     time.sleep(60)
-spdl.serve(Measured if MODE in ("measured", "mismeasured") else Study)
+spdl.serve({"measured": Measured, "mismeasured": Measured, "predicted": Predicting, "mispredicted": Predicting}.get(
+    MODE, Study))

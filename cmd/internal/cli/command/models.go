@@ -22,6 +22,11 @@ type Models struct{ Data, Trainer, Sandbox string }
 func (o *Models) Flags(cmd *cobra.Command, home string) {
 	Flag(cmd, &o.Data, "data", "", "folder of IDX files, CSV or Parquet file, to measure on (default: worker.data of "+
 		home+", else the embedded MNIST)")
+	o.TrainerFlags(cmd, home)
+}
+
+// TrainerFlags declares the options of the trainer.
+func (o *Models) TrainerFlags(cmd *cobra.Command, home string) {
 	Flag(cmd, &o.Trainer, "trainer", "", "program, with arguments, that measures an external model, as \"python3 "+
 		"train.py\" (default: worker.trainer of "+home+")")
 	SandboxFlag(cmd, &o.Sandbox)
@@ -37,7 +42,7 @@ func SandboxFlag(cmd *cobra.Command, mode *string) {
 // home. The default home need not exist, and is not read if --node names a node. The caller closes the evaluator.
 func (r *Run) Evaluator(node string, o Models) (*home.Evaluator, error) {
 	if !r.Named && node != "" {
-		return o.Of(config.DefaultConfig().SetRoot(r.Home), home.DefaultAppConfig().Worker)
+		return r.EvaluatorOf(config.DefaultConfig().SetRoot(r.Home), home.DefaultAppConfig().Worker, o)
 	}
 	load := loadOrDefault
 	if r.Named {
@@ -47,7 +52,7 @@ func (r *Run) Evaluator(node string, o Models) (*home.Evaluator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.Of(c, a.Worker)
+	return r.EvaluatorOf(c, a.Worker, o)
 }
 
 // loadOrDefault reads the configuration of a home. Where there is no home it returns the default one.
@@ -112,19 +117,26 @@ func (r *Run) secrets(folder string) (secrets []string, err error) {
 	return secrets, nil
 }
 
-// Of returns an evaluator with the data and the trainer of the options or, by default, of a home's worker.
-func (o Models) Of(c *config.Config, w home.WorkerConfig) (*home.Evaluator, error) {
+// EvaluatorOf returns an evaluator with the data and the trainer of the options or, by default, of a home's worker. It
+// writes what a trainer of the options says to standard error.
+func (r *Run) EvaluatorOf(c *config.Config, w home.WorkerConfig, o Models) (*home.Evaluator, error) {
 	if o.Data != "" {
 		w.Data = o.Data
 	}
 	w.Sandbox = cmp.Or(o.Sandbox, w.Sandbox)
-	if o.Trainer != "" {
-		if err := w.UseTrainer(o.Trainer); err != nil {
-			return nil, err
-		}
-		if err := home.TrainerOf(c, w, nil).Check(); err != nil {
-			return nil, Usage(err)
-		}
+	if o.Trainer == "" {
+		return home.EvaluatorOf(c, w), nil
 	}
-	return home.EvaluatorOf(c, w), nil
+	err := w.UseTrainer(o.Trainer)
+	if err != nil {
+		return nil, err
+	}
+	t := home.TrainerOf(c, w, func(line string, _ ...any) { fmt.Fprintln(r.Err, Plain(line)) })
+	if t.Sandbox, err = r.Sandbox(o.Sandbox, t.Dir); err != nil {
+		return nil, err
+	}
+	if err := t.Check(); err != nil {
+		return nil, Usage(err)
+	}
+	return home.EvaluatorBy(t), nil
 }

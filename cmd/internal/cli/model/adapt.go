@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -55,7 +56,7 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 			return err
 		}
 	}
-	f, g, err := measureGain(r, args[0], o.data, 0, "", params.ModelLogistic)
+	f, g, err := measureGain(r, args[0], command.Models{Data: o.data}, 0, params.ModelLogistic)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 }
 
 // measureGain reads an exported model of one of the kinds, and measures what the owner of a file gains by it.
-func measureGain(r *command.Run, path, data string, threshold float64, probabilities string, kinds ...string) (
+func measureGain(r *command.Run, path string, o command.Models, threshold float64, kinds ...string) (
 	f *modelfile.File, g gain.Report, err error) {
 	if f, _, err = Read(path); err == nil {
 		err = f.CheckProven()
@@ -109,14 +110,19 @@ func measureGain(r *command.Run, path, data string, threshold float64, probabili
 		}
 		own = a.Worker.Data
 	}
-	if data = cmp.Or(data, own); data == "" {
+	data := cmp.Or(o.Data, own)
+	if data == "" {
 		return f, g, command.Usage(errors.New("--data is missing: the CSV file of one's own rows"))
 	}
-	if external := m.Kind == params.ModelExternal; external != (probabilities != "") {
-		return f, g, command.Usage(fmt.Errorf("--probabilities is %q and the model of kind %s: want the file of `python3 "+
-			"train.py predict %s %s` for an external model alone", probabilities, m.Kind, path, data))
+	if o.Data, err = filepath.Abs(data); err != nil { // a trainer may start in another folder
+		return f, g, err
 	}
-	if g, err = gain.Of(data, m, f.Parameters, threshold, probabilities); err == nil {
+	e, _, err := evaluator(r, f, o)
+	if err != nil {
+		return f, g, err
+	}
+	defer e.Close()
+	if g, err = gain.Of(r.Context, data, m, f.Parameters, threshold, e); err == nil {
 		fits := g.Warning
 		g.Warning, err = gain.Warning(data, own, r.Named, m)
 		g.Warning = strings.Trim(fits+"; "+g.Warning, "; ")
@@ -125,8 +131,7 @@ func measureGain(r *command.Run, path, data string, threshold float64, probabili
 }
 
 func modelGain() *cobra.Command {
-	var data, probabilities string
-	threshold := 0.
+	o, threshold := command.Models{}, 0.
 	cmd := command.New(&cobra.Command{
 		Use:   "gain FILE",
 		Short: "Say what one gains by an exported model of a table: beside the model that one makes alone",
@@ -143,23 +148,22 @@ It runs at home and sends nothing. What it prints is private to the owner of the
 and what one tells others of it no epsilon pays for.`,
 		Example: "  spdl model gain m.safetensors --data patients.csv\n" +
 			"  spdl model gain m.safetensors --data patients.csv -o json  # with the calibration curves\n" +
-			"  spdl model gain m.safetensors --data patients.csv --probabilities p.csv  # of a module of one's own",
+			"  spdl model gain m.safetensors --data patients.csv --trainer 'python3 train.py'  # of a module of one's own",
 		Args: cobra.ExactArgs(1),
 	}, func(r *command.Run, args []string) error {
 		if threshold < 0 || threshold >= 1 {
 			return command.Usage(fmt.Errorf("--threshold is %g, want above 0 and below 1", threshold))
 		}
-		_, g, err := measureGain(r, args[0], data, threshold, probabilities, params.ModelLogistic, params.ModelExternal)
+		_, g, err := measureGain(r, args[0], o, threshold, params.ModelLogistic, params.ModelExternal)
 		if err != nil {
 			return err
 		}
 		return r.Show(g, g.Text)
 	})
-	command.Flag(cmd, &data, "data", "", "CSV or Parquet file of own rows, with the chain's columns (default: "+
+	command.Flag(cmd, &o.Data, "data", "", "CSV or Parquet file of own rows, with the chain's columns (default: "+
 		"worker.data of a named --home)")
 	command.Flag(cmd, &threshold, "threshold", 0, "probability from which a row counts as positive, for recall and "+
 		"precision (default: the rate of one's own training rows)")
-	command.Flag(cmd, &probabilities, "probabilities", "", "of an external model: the file of the probabilities that its "+
-		"trainer gives to the rows of --data")
+	o.TrainerFlags(cmd, "a named --home")
 	return cmd
 }

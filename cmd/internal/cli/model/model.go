@@ -19,7 +19,6 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/query"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
@@ -206,51 +205,40 @@ func (m measurement) claim() string {
 // measure measures a model on the test set of --data, of a named home's data, or on the embedded one. The trainer of
 // the options, or of the home, measures an external model.
 func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (m measurement, err error) {
-	external := f.Card.Model.Kind == params.ModelExternal
-	c, a := config.DefaultConfig(), home.DefaultAppConfig()
-	if r.Named {
-		c, a, err = r.LoadHome()
-	}
-	if err != nil {
-		return m, err
-	}
-	if external && (o.Trainer != "" || len(a.Worker.Trainer) == 0) {
-		return ask(ctx, r, f, o)
-	}
-	e, err := o.Of(c, a.Worker)
+	e, w, err := evaluator(r, f, o)
 	if err != nil {
 		return m, err
 	}
 	defer e.Close()
 	measured, err := e.Evaluate(ctx, params.Params{Model: f.Card.Model}, f.Parameters)
-	m = measurement{measured.Accuracy, fmt.Sprintf("%s, %d test examples", cmp.Or(o.Data, a.Worker.Data, "MNIST"),
+	m = measurement{measured.Accuracy, fmt.Sprintf("%s, %d test examples", cmp.Or(o.Data, w.Data, "MNIST"),
 		measured.Examples), evaluate.Judge(measured, f.Card.Model)}
-	if external {
-		m.Tested = fmt.Sprintf("%d test examples of the home's trainer", measured.Examples)
+	if f.Card.Model.Kind == params.ModelExternal {
+		m.Tested = fmt.Sprintf("%d test examples of the %strainer", measured.Examples,
+			map[bool]string{true: "home's "}[o.Trainer == ""])
 	}
 	return m, err
 }
 
-// ask starts a trainer and returns its measurement of a model.
-func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (m measurement, err error) {
-	if o.Trainer == "" {
-		return m, command.Usage(errors.New("the model is external, and its trainer measures it: name it with " +
+// evaluator returns what measures a file's model, with the worker of a named home. The data of the options are all of
+// an owner's: no other home trains on a part of them.
+func evaluator(r *command.Run, f *modelfile.File, o command.Models) (e *home.Evaluator, w home.WorkerConfig, err error) {
+	c, a := config.DefaultConfig(), home.DefaultAppConfig()
+	if r.Named {
+		if c, a, err = r.LoadHome(); err != nil {
+			return nil, w, err
+		}
+	}
+	w = a.Worker
+	if f.Card.Model.Kind == params.ModelExternal && o.Trainer == "" && len(w.Trainer) == 0 {
+		return nil, w, command.Usage(errors.New("the model is external, and its trainer measures it: name it with " +
 			"--trainer, as in --trainer \"python3 train.py\", or a home that has it with --home"))
 	}
-	config := trainer.Config{
-		Argv: trainer.Argv(o.Trainer), Share: trainer.Share{Data: o.Data, Parts: 1},
-		Log: func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) },
+	if o.Trainer != "" || o.Data != "" {
+		w.Part, w.Parts = 0, 1
 	}
-	if config.Sandbox, err = r.Sandbox(o.Sandbox, "."); err != nil {
-		return m, err
-	}
-	t, err := trainer.Start(ctx, config, f.Card.Model, params.Privacy{})
-	if err != nil {
-		return m, err
-	}
-	defer t.Close()
-	e, err := t.Evaluate(ctx, f.Parameters)
-	return measurement{Accuracy: e.Accuracy, Tested: fmt.Sprintf("%d test examples of the trainer", e.Examples)}, err
+	e, err = r.EvaluatorOf(c, w, o)
+	return e, w, err
 }
 
 func modelEval() *cobra.Command {

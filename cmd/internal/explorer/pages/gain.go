@@ -24,6 +24,7 @@ type gainPage struct {
 	Models        []adapt.Measured // your own first
 	Curve         chart            // observed by predicted probability
 	Export        string
+	External      bool // the model is a study's
 }
 
 // theGain shows a member what it gains. Other readers get an error, which names the readers that the page is for.
@@ -34,9 +35,11 @@ func theGain(r *Request) Content {
 		return Content{}
 	}
 	b := gainPage{Gained: r.Gained(r)}
-	if now := r.Course(); len(now.Points) > 0 {
+	now := r.Course()
+	if len(now.Points) > 0 {
 		b.Newest = now.Points[len(now.Points)-1].ID()
 	}
+	b.External = now.Params.Model.Kind == params.ModelExternal
 	b.Export = fmt.Sprintf("spdl model export --round %d --out m.safetensors --node %s", b.Newest.Round, r.Node)
 	if b.Report != nil {
 		b.Chosen, b.Alone = b.Report.Chosen()

@@ -2,11 +2,11 @@
 
 protocol, hello and split need the standard library alone, data and linear NumPy, pytorch PyTorch.
 """
-from .exported import rebuild
+from .exported import probabilities, rebuild
 from .hello import Hello
 from .protocol import serve
 from .split import for_testing, group_for_testing
 from .tensors import Mismatch, Unsuitable
 from .study import make
 
-__all__ = ["Hello", "Mismatch", "Unsuitable", "for_testing", "group_for_testing", "make", "rebuild", "serve"]
+__all__ = ["Hello", "Mismatch", "Unsuitable", "for_testing", "group_for_testing", "make", "probabilities", "rebuild", "serve"]

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import numpy as np
 
 from .hello import Hello
-from .predict import inputs
+from .predict import inputs, opened
 from .split import group_for_testing, text_for_testing
 
 Array = Any  # numpy.ndarray, or a tensor of PyTorch
@@ -102,6 +102,14 @@ def made(described: Dict[str, Any], centred: bool, n: int) -> Array:
     return _made(described, centred, [[drawn(c) for c in described["columns"]] for _ in range(n)])
 
 
+def of_frame(frame: Any, described: Dict[str, Any], centred: bool, comma: bool) -> Array:
+    """The inputs of the rows of a DataFrame, whose columns are found by their names."""
+    named = [c["name"] for c in described["columns"]]
+    if absent := [name for name in named if name not in frame.columns]:
+        raise ValueError("the rows have no column %s" % ", ".join(absent))
+    return _made(described, centred, [[row[name] for name in named] for row in frame.to_dict("records")], comma)
+
+
 def filled(x: Array, y: Array, x_test: Array, y_test: Array) -> Data:
     """The sides of rows that are only predicted: an empty one gets a row of the other, as a study wants some of both."""
     if not len(x_test):
@@ -109,8 +117,8 @@ def filled(x: Array, y: Array, x_test: Array, y_test: Array) -> Data:
     return (x, y, x_test, y_test) if len(x) else (x_test[:1], y_test[:1], x_test, y_test)
 
 
-def _made(described: Dict[str, Any], centred: bool, rows: List[List[Any]]) -> Array:
-    read = [[inputs(value, c, False) for value, c in zip(row, described["columns"])] for row in rows]
+def _made(described: Dict[str, Any], centred: bool, rows: List[List[Any]], comma: bool = False) -> Array:
+    read = [[inputs(value, c, comma) for value, c in zip(row, described["columns"])] for row in rows]
     values, (middle, *_) = ([sum((r[i] for r in row), []) for row in read] for i in (0, 1))
     return _centred(values, middle) if centred else np.array(values, np.float32)
 
@@ -133,7 +141,7 @@ def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Op
     groups: List[str] = []
     tested: List[bool] = []
     unknown = np.zeros(len(columns), int)
-    with open(path, newline="", encoding="utf-8-sig", errors="surrogateescape") as f:  # Latin-1 is read, too
+    with opened(path) as f:
         separator = _separator(f.readline())
         f.seek(0)
         rows = csv.reader(f, delimiter=separator)

@@ -21,11 +21,6 @@ def read(model: str, path: str = "", folder: str = "") -> Tuple[Hello, Any]:
     if said.get("kind") != "external":
         raise Unsuitable("%s is a model of kind %s and of no study: predict.py gives its probabilities, and spdl model "
                          "gain measures it" % (model, said.get("kind")))
-    if path and os.path.isfile(path):
-        with open(path, "rb") as f:
-            if f.read(4) == b"PAR1":
-                raise Unsuitable("%s is a Parquet file: spdl trainer csv %s OUT.csv writes it as CSV"
-                                 % (path, path))
     hello = Hello({"dimension": sum(size(t["shape"]) for t in said["tensors"]), "clip": 0, "clipping": "rows",
                    "tensors": said["tensors"], "config": said.get("config", ""),
                    "share": {"data": path and os.path.abspath(path), "part": 0, "parts": 1, "seed": 0}}, folder or None)
@@ -34,17 +29,48 @@ def read(model: str, path: str = "", folder: str = "") -> Tuple[Hello, Any]:
 
 def rebuild(build: Callable[..., Any], model: str, data: str = "") -> Any:
     """The module that build returns, with the parameters of the file model and the constants of weights.safetensors
-    beside build's file. A build that takes hello and the data gets those of the file data; without one, of a table
-    with a schema, one row of its lower bounds, and otherwise the study's. A linear model is a dict of NumPy arrays.
-    Raises Unsuitable if the module is not that of the model. Verify model first (spdl verify model)."""
+    beside build's file, or of the study that this package is in. A build that takes hello and the data gets those of
+    the file data; without one, of a table with a schema, one row of its lower bounds, and otherwise the study's. A
+    linear model is a dict of NumPy arrays. Raises Unsuitable if the module is not that of the model. Verify model first
+    (spdl verify model)."""
+    return _rebuilt(build, model, data)[1]
+
+
+def probabilities(build: Callable[..., Any], model: str, rows: Any, comma: bool = True) -> Any:
+    """The probability of each class that the file model gives to rows, a row of a NumPy array for each: of a DataFrame
+    with the columns of a study's schema, where None and NaN are missing, and in texts with comma a comma is a decimal
+    point; or of inputs as load gives them. build and errors are those of rebuild."""
+    import numpy as np
+    hello, module = _rebuilt(build, model, "")
+    if hasattr(rows, "columns") and hasattr(rows, "to_dict"):
+        from .data import of_frame
+        if hasattr(sys.modules[build.__module__], "load") or "table" not in hello.config:
+            raise Unsuitable("no schema says what the inputs of a DataFrame are: give rows as load makes them, an array")
+        rows = of_frame(rows, hello.config["table"], hello.config.get("centred", False), comma)
+    if isinstance(module, dict):
+        from .linear import names
+        weight, bias = names(module) or ("", "")
+        z = np.asarray(rows).reshape(len(rows), -1) @ module[weight].T + module[bias]
+    else:
+        from .pytorch import predicted
+        z = predicted(module, rows)
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def _rebuilt(build: Callable[..., Any], model: str, data: str) -> Tuple[Hello, Any]:
+    from .weights import NAME
     file = sys.modules[build.__module__]
-    hello, flat = read(model, data, os.path.dirname(os.path.abspath(file.__file__ or "")))
+    folder = os.path.dirname(os.path.abspath(file.__file__ or ""))
+    if not os.path.exists(os.path.join(folder, NAME)):  # build's file may be that of which the study has a copy
+        folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    hello, flat = read(model, data, folder)
     takes = inspect.signature(build).parameters
     module = build(hello, _data(hello, getattr(file, "load", None))) if takes else build()
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(module, torch.nn.Module):
         import numpy as np
-        return dict(hello.unpack(np.frombuffer(flat)))
+        return hello, dict(hello.unpack(np.frombuffer(flat)))
     from .constants import Constants
     from .weights import of
     constants = Constants(hello, module, of(hello))
@@ -52,7 +78,7 @@ def rebuild(build: Callable[..., Any], model: str, data: str = "") -> Any:
         raise Unsuitable("%s is not of this module: %s" % (model, differs))
     trained = constants.trained(hello.unpack(torch.frombuffer(flat, dtype=torch.float64)))
     module.load_state_dict(constants.whole(trained), strict=False)  # buffers are in the module
-    return module
+    return hello, module
 
 
 def _data(hello: Hello, own: Any) -> Any:

@@ -3,7 +3,7 @@
 An npz file has x (rows of numbers), y (labels from 0) and perhaps groups, and x_test and y_test; without these a fifth
 of the rows is for testing, by a hash of the row or of its group. Rows are read in blocks. centre, scale and map, arrays
 of the npz that a study is made of, are statistics of public data, and become constants of the model: see whitened.
-A CSV file, as SPDL makes it of a Parquet file, has the columns y, perhaps groups, and those of x: x[0], x[1] and so on
+A CSV or Parquet file has the columns y, perhaps groups, and those of x: x[0], x[1] and so on
 if a list x of Parquet became them, and otherwise all others."""
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from .data import Array, Data, filled
 from .hello import Hello
+from .predict import opened
 from .split import for_testing, group_for_testing
 from .tensors import Unsuitable
 
@@ -71,7 +72,7 @@ def _member(path: str, name: str) -> Iterator[Array]:
 
 
 def _csv(path: str, predicting: bool) -> Blocks:
-    with open(path, newline="", encoding="utf-8-sig") as f:
+    with opened(path) as f:
         rows = csv.reader(f)
         names = [name.strip() for name in next(rows, [])]
         if "y" not in names and not predicting:
@@ -90,7 +91,7 @@ def _csv(path: str, predicting: bool) -> Blocks:
 
 
 def _names(path: str) -> List[str]:
-    if path.endswith(".csv"):
+    if path.endswith((".csv", ".parquet")):
         return []
     try:
         with zipfile.ZipFile(path) as z:
@@ -101,7 +102,7 @@ def _names(path: str) -> List[str]:
 
 def _blocks(path: str, predicting: bool = False) -> Blocks:
     """The rows of a file. Where rows are only predicted a label of -1 is none."""
-    if path.endswith(".csv"):
+    if path.endswith((".csv", ".parquet")):
         yield from _csv(path, predicting)
         return
     names = _names(path)

@@ -2,7 +2,7 @@
 
     python3 predict.py MODEL FILE
 
-prints a line of CSV for each row of a CSV file: the probability of each class. MODEL is of spdl model export or
+prints a line of CSV for each row of a CSV or Parquet file: the probability of each class. MODEL is of spdl model export or
 spdl model adapt, npz or safetensors; verify it first (spdl verify model). In a program:
 
     import predict
@@ -14,11 +14,14 @@ Values are read as docs/MODELS.md says ("A schema").
 """
 import collections
 import csv
+import io
 import json
 import math
 import os
 import re
+import subprocess
 import sys
+import tempfile
 import warnings
 
 import numpy as np
@@ -39,6 +42,28 @@ def arrays(path):
     card = json.loads(header.pop("__metadata__")["card"])
     return {name: np.frombuffer(data[slice(*t["data_offsets"])], "<f8").reshape(t["shape"])
             for name, t in header.items()}, card
+
+
+def opened(path):
+    """The text of a CSV file, or of a Parquet file as spdl of $PATH writes it. A byte that is not UTF-8 stays one."""
+    as_text = {"newline": "", "encoding": "utf-8-sig", "errors": "surrogateescape"}
+    begins = b""
+    if os.path.isfile(path):  # a pipe would be read twice
+        with open(path, "rb") as file:
+            begins = file.read(4)
+    if begins != b"PAR1":
+        return open(path, **as_text)
+    with tempfile.TemporaryDirectory(prefix="spdl-data-") as folder:  # the owner's alone
+        written = os.path.join(folder, "rows.csv")
+        try:
+            done = subprocess.run(["spdl", "trainer", "csv", path, written], stderr=subprocess.PIPE, text=True)
+        except OSError as e:
+            raise ValueError("%s is a Parquet file, and spdl, which reads it, is not in $PATH: where it is, spdl trainer "
+                             "csv %s OUT.csv writes a CSV file" % (path, path)) from e
+        if done.returncode:
+            raise ValueError(done.stderr.strip())
+        with open(written, **as_text) as text:
+            return io.StringIO(text.read(), newline="")
 
 
 def number(text, comma):
@@ -137,10 +162,8 @@ def main(path, file):
 
 def rows_of(model, file):
     """Writes the probabilities of the rows of a file. A byte that is not UTF-8 is part of a text that is no category."""
-    with open(file, newline="", encoding="utf-8-sig", errors="surrogateescape") as text:
+    with opened(file) as text:
         first = text.readline()
-        if first.startswith("PAR1"):
-            raise ValueError("%s is a Parquet file: spdl trainer csv %s OUT.csv writes it as CSV" % (file, file))
         separator = max(",;\t|", key="".join(first.split('"')[::2]).count)
         text.seek(0)
         rows = csv.DictReader(text, delimiter=separator)

@@ -10,7 +10,8 @@ A study is made of what HELLO says, and has
                                           are compared with those of HELLO
     warnings                              optional: texts for the log, as of a module that ends in a softmax
     about                                 optional: what is trained and what is constant, for the log
-    probabilities(parameters, x), x, y, x_test, y_test   optional, for predict: a row of each class's for each of x
+    probabilities(parameters, x), x, y, x_test, y_test   optional: a row of each class's for each of x
+    classified                            optional, for an outcome that is no class: False, and no probabilities
     groups                                where the unit of privacy is a group: the group of each
                                           example, by any name that can be a key
     clipped_group_sum(parameters, groups, clip)   the same with clipping "sum": of each group, a list
@@ -72,7 +73,7 @@ class _Session:
             return
         if self.protocol > 1:
             self.number, body = body[:4], body[4:]
-        if kind not in (b"G", b"E", b"U"):
+        if kind not in (b"G", b"E", b"U", b"P"):
             raise RuntimeError("unknown frame %r" % kind)
         if self.wrong:
             raise Mismatch(self.wrong)
@@ -81,6 +82,8 @@ class _Session:
             self.send(b"U", struct.pack("<%dI" % len(numbers), *numbers))
         elif kind == b"G":
             self.gradient(body)
+        elif kind == b"P":
+            self.probabilities(body)
         else:
             loss, accuracy, n = self.study.evaluate(decode(body))
             self.json(b"E", {"loss": float(loss), "accuracy": float(accuracy), "examples": int(n)})
@@ -100,6 +103,8 @@ class _Session:
         for text in getattr(self.study, "warnings", []):
             print("warning: " + text, file=sys.stderr, flush=True)
         answer = {"protocol": self.protocol, "examples": self.study.examples, "evaluates": hasattr(self.study, "evaluate")}
+        if hasattr(self.study, "probabilities") and getattr(self.study, "classified", True):
+            answer["predicts"] = True
         if getattr(self.study, "groups", None) is not None:
             answer["groups"] = True
         shapes = getattr(self.study, "shapes", None)
@@ -162,6 +167,18 @@ class _Session:
         x = decode(body[8 + 4 * (n + m):])
         total = self.study.clipped_group_sum(x, groups, self.hello.clip) if n else [0.0] * self.hello.dimension
         self.send(b"S", encode(total, "d"))
+
+    def probabilities(self, body: bytes) -> None:
+        """Of the rows to test on, or with a flag of those to train on: their labels, and the probability of each class."""
+        (trained,) = struct.unpack_from("<I", body)
+        s = self.study
+        x, y = (s.x, s.y) if trained else (s.x_test, s.y_test)
+        p, y = (a.tolist() if hasattr(a, "tolist") else a for a in (s.probabilities(decode(body[4:]), x), y))
+        rows = [[label, *row] for label, row in zip(y, p)]
+        self.json(b"P", {"rows": len(rows), "classes": len(rows[0]) - 1})
+        step = max(1, MAX_ROWS // (4 * len(rows[0])))
+        for at in range(0, len(rows), step):
+            self.send(b"R", encode(rows[at:at + step], "f"))
 
     def json(self, kind: bytes, value: Dict[str, Any]) -> None:
         self.send(kind, json.dumps(value).encode())

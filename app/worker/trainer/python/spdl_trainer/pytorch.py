@@ -50,6 +50,7 @@ class ModuleStudy:
         loaded = Loaded(source, data, classified=loss is nn.functional.cross_entropy)
         torch.set_num_threads(1)  # several trainers may share the machine
         self.hello, self.module, self.loss = hello, module, loss
+        self.classified = loss is nn.functional.cross_entropy
         self.shapes, self.about = self.constants.shapes, self.constants.about()
         self.warnings: List[str] = []
         floating = next(iter(self.constants.types.values()))
@@ -130,11 +131,7 @@ class ModuleStudy:
             return z
 
     def probabilities(self, parameters: Any, x: torch.Tensor) -> torch.Tensor:
-        z = self.outputs(parameters, x)
-        if z.ndim != 2 or z.shape[1] < 2:
-            raise Unsuitable("the module gives a row outputs of shape %s, want one for each class, of which softmax "
-                             "makes probabilities" % list(z.shape[1:]))
-        return z.double().softmax(1)
+        return _of_classes(self.outputs(parameters, x)).double().softmax(1)
 
     def tensors(self) -> List[Tensor]:
         """The tensors of the module for genesis, in the module's order."""
@@ -162,6 +159,21 @@ class ModuleStudy:
             if not bool(torch.isfinite(g).all()):
                 raise Unsuitable("the gradient of tensor %s is not finite for the first examples" % name)
         self.constants.check()
+
+
+def predicted(module: nn.Module, rows: Any) -> Any:
+    """The outputs of a module for rows of inputs, as a NumPy array of float64."""
+    x = _as(torch.as_tensor(rows), next(module.parameters()).dtype)
+    with torch.no_grad():
+        z = torch.cat([module(x[at:at + MOST]) for at in range(0, len(x), MOST)]) if len(x) else module(x)
+    return _of_classes(z).double().numpy()
+
+
+def _of_classes(z: torch.Tensor) -> torch.Tensor:
+    if z.ndim != 2 or z.shape[1] < 2:
+        raise Unsuitable("the module gives a row outputs of shape %s, want one for each class, of which softmax makes "
+                         "probabilities" % list(z.shape[1:]))
+    return z
 
 
 def _as(x: torch.Tensor, floating: torch.dtype) -> torch.Tensor:

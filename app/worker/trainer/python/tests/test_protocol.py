@@ -131,6 +131,31 @@ class TestProtocol(unittest.TestCase):
             s.send(b"X", b"why")
             self.assertEqual(taken(s.out), (b"X", number + b"why"))
 
+    def test_probabilities_of_either_side(self):
+        class Sides(Study):
+            x, y, x_test, y_test = [1], [2], [3, 4], [0, 1]
+
+            def probabilities(self, parameters, x):
+                return [[parameters[5], v, 0] for v in x]
+
+        class Unclassified(Sides):
+            classified = False
+        self.assertNotIn("predicts", session(None, made=Unclassified)[1])
+        s, answer = session(None, made=Sides)
+        self.assertTrue(answer["predicts"])
+        for trained, labels, p in ((0, [0, 1], [5, 3, 0, 5, 4, 0]), (1, [2], [5, 1, 0])):
+            s.answer(b"P", struct.pack("<I", trained) + encode([0, 1, 2, 3, 4, 5], "d"))
+            frames, got = s.out.getvalue(), []
+            while frames:
+                kind, length = struct.unpack("<cI", frames[:5])
+                got.append((kind, frames[5:5 + length]))
+                frames = frames[5 + length:]
+            s.out.seek(0)
+            s.out.truncate()
+            self.assertEqual((json.loads(got[0][1]), [k for k, _ in got]), ({"rows": len(labels), "classes": 3}, [b"P", b"R"]))
+            want = [v for i, label in enumerate(labels) for v in (label, *p[3 * i:3 * i + 3])]
+            self.assertEqual(list(struct.unpack("<%df" % len(want), got[1][1])), want)
+
     def test_groups(self):
         for clipping in ("rows", "sum"):
             s, _ = session(None, clipping, protocols=[1, 2], unit="group")

@@ -1,5 +1,6 @@
 """PyTorch modules."""
 import array
+import io
 import json
 import os
 import sys
@@ -9,11 +10,13 @@ import unittest
 from tests import has, hello
 
 if has("torch"):
+    import numpy as np
     import torch
     from torch import nn
 
-    from spdl_trainer import Unsuitable, rebuild, weights
+    from spdl_trainer import Unsuitable, data, make, probabilities, rebuild, weights
     from spdl_trainer.examine import examine, initial
+    from spdl_trainer.predict_rows import predict
     from spdl_trainer.pytorch import ModuleStudy
 
     class Own(nn.Module):
@@ -76,6 +79,7 @@ class TestPyTorch(unittest.TestCase):
                     state = rebuild(own, model, data).state_dict()
                     for name, a in {**constant, "2.weight": w, "2.bias": b}.items():
                         self.assertTrue(torch.equal(state[name], torch.as_tensor(a)), name)
+                self.predicts(model, path, dict(config, table=table))
                 export(torch.randn(2, 4))
                 with self.assertRaisesRegex(Unsuitable, r"is not of this module: tensor 2.weight has shape \[2, 3\]"):
                     rebuild(own, model)
@@ -84,6 +88,28 @@ class TestPyTorch(unittest.TestCase):
                     rebuild(own, model)
             finally:
                 sys.modules[__name__].__file__ = here
+
+    def predicts(self, model, path, config):
+        """A frame, its inputs and a file get the same probabilities."""
+        class Frame:  # as a DataFrame of pandas
+            columns = ["y", "b", "a"]
+
+            def to_dict(self, kind):
+                return [{"y": 0, "a": i / 40, "b": "%g" % (i / 50)} for i in range(40)]
+        got, out = probabilities(own, model, Frame()), io.StringIO()
+
+        def here(h):
+            h._folder = os.path.dirname(model)  # that of the main program otherwise
+            return make(h, own)
+        predict(here, model, path, out)
+        said = np.array([[float(p) for p in line.split(",")[2:]] for line in out.getvalue().splitlines()[1:]])
+        self.assertTrue(got.shape == (40, 2) and np.allclose(got, said, atol=1e-6))
+        x = data.of_frame(Frame(), config["table"], True, True)
+        self.assertTrue(np.array_equal(probabilities(own, model, x), got))
+        self.assertEqual(probabilities(own, model, x[:0]).shape, (0, 2))
+        Frame.columns = ["a"]
+        with self.assertRaisesRegex(ValueError, "the rows have no column b"):
+            probabilities(own, model, Frame())
 
     def test_rows_are_the_gradients_of_each_example(self):
         module = network()
