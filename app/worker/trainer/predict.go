@@ -44,8 +44,8 @@ func (t *Trainer) readPredicted(r *reply) (p Predicted, err error) {
 	}
 	if err = json.Unmarshal(said, &p); err != nil || p.Rows < 1 || p.Rows > math.MaxInt32 || p.Classes < 2 ||
 		p.Classes > maxClasses {
-		return p, fmt.Errorf("its answer to PREDICT is %s, want rows from 1 and classes from 2 to %d", quote(string(said)),
-			maxClasses)
+		return p, fmt.Errorf("its answer to PREDICT is %s, want rows from 1 and classes from 2 to %d",
+			quote(fmt.Sprintf("%.80s", said)), maxClasses)
 	}
 	wrong := -1
 	err = t.eachRow(r, 1+p.Classes, p.Rows, func(row []float64, _ float64) {
