@@ -335,8 +335,8 @@ func ParseAttacks(texts []string, names ...string) (all []Attack, err error) {
 			index, err = named, nil
 		}
 		if !found || err != nil {
-			return nil, fmt.Errorf("%q, want NODE=KIND, as 5=sign-flip, where a node is its number or one of %q; kinds are %s",
-				text, names, strings.Join(attack.Kinds(), ", "))
+			return nil, fmt.Errorf("%q, want NODE=KIND, as 5=sign-flip, where a node is %s; kinds are %s", text,
+				strings.Join(append([]string{"its number"}, names...), " or "), strings.Join(attack.Kinds(), ", "))
 		}
 		if err := attack.Check(kind); err != nil {
 			return nil, err

@@ -174,7 +174,7 @@ func TestManifestErrorsHaveLines(t *testing.T) {
 	require.Equal(t, []Attack{{Node: 1, Kind: "ipm"}, {Node: 0, Kind: "zero"}, {Node: 2, Kind: "silent"}}, all)
 	for _, text := range []string{"sign-flip", "x=sign-flip", "", "north"} {
 		_, err = ParseAttacks([]string{text}, "north")
-		require.ErrorContains(t, err, `as 5=sign-flip, where a node is its number or one of ["north"]; kinds are comm`)
+		require.ErrorContains(t, err, `as 5=sign-flip, where a node is its number or north; kinds are commit-late, `)
 	}
 	_, err = ParseAttacks([]string{"5=signflip"})
 	require.ErrorContains(t, err, `attack "signflip" (did you mean sign-flip?)`)

@@ -299,7 +299,7 @@ func TestRehearse(t *testing.T) {
 	require.Contains(t, stderr, "--label is missing")
 	_, stderr, code = spdl(t, "rehearse", file, "--label", "outcome", "--by", "hospital", "--attack", "centre=sign-flip")
 	require.Equal(t, command.WrongUse, code)
-	require.Contains(t, stderr, `a node is its number or one of ["east" "north" "south"]`)
+	require.Contains(t, stderr, "a node is its number or east or north or south; kinds")
 	_, stderr, code = spdl(t, "rehearse", file, "--label", "outcome", "--by", "age")
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "more than 40 different texts, want one for each member")
