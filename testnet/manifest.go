@@ -326,13 +326,17 @@ type Attack struct {
 // AttackKinds lists the behaviours that an attack can have, without the attacks on gradients.
 func AttackKinds() []string { return attack.Kinds() }
 
-// ParseAttacks reads attacks as NODE=KIND.
-func ParseAttacks(texts []string) (all []Attack, err error) {
+// ParseAttacks reads attacks as NODE=KIND, where a node is its number, or the name that names has at it.
+func ParseAttacks(texts []string, names ...string) (all []Attack, err error) {
 	for _, text := range texts {
 		node, kind, found := strings.Cut(text, "=")
 		index, err := strconv.Atoi(node)
+		if named := slices.Index(names, node); named >= 0 {
+			index, err = named, nil
+		}
 		if !found || err != nil {
-			return nil, fmt.Errorf("%q, want NODE=KIND, as 5=sign-flip; kinds are %s", text, strings.Join(attack.Kinds(), ", "))
+			return nil, fmt.Errorf("%q, want NODE=KIND, as 5=sign-flip, where a node is %s; kinds are %s", text,
+				strings.Join(append([]string{"its number"}, names...), " or "), strings.Join(attack.Kinds(), ", "))
 		}
 		if err := attack.Check(kind); err != nil {
 			return nil, err

@@ -169,9 +169,12 @@ func TestManifestErrorsHaveLines(t *testing.T) {
 	all, err := ParseAttacks([]string{"5=sign-flip", "6=aware+ipm"})
 	require.NoError(t, err)
 	require.Equal(t, []Attack{{Node: 5, Kind: "sign-flip"}, {Node: 6, Kind: "aware+ipm"}}, all)
-	for _, text := range []string{"sign-flip", "x=sign-flip", ""} {
-		_, err = ParseAttacks([]string{text})
-		require.ErrorContains(t, err, "want NODE=KIND, as 5=sign-flip; kinds are commit-late, ")
+	all, err = ParseAttacks([]string{"south=ipm", "0=zero", "7=silent"}, "north", "south", "7")
+	require.NoError(t, err)
+	require.Equal(t, []Attack{{Node: 1, Kind: "ipm"}, {Node: 0, Kind: "zero"}, {Node: 2, Kind: "silent"}}, all)
+	for _, text := range []string{"sign-flip", "x=sign-flip", "", "north"} {
+		_, err = ParseAttacks([]string{text}, "north")
+		require.ErrorContains(t, err, `as 5=sign-flip, where a node is its number or north; kinds are commit-late, `)
 	}
 	_, err = ParseAttacks([]string{"5=signflip"})
 	require.ErrorContains(t, err, `attack "signflip" (did you mean sign-flip?)`)

@@ -44,8 +44,8 @@ func CheckTable(p params.Params, n, examples int) error {
 	if rate == 0 { // a batch of fixed size
 		rate = 1
 	}
-	cure := fmt.Sprintf("%.0f %s each are the least", math.Ceil(math.Ceil(float64(p.Privacy.Batch)*excess)/rate),
-		p.Privacy.Units())
+	cure := fmt.Sprintf("%.0f %s each are the least that train", math.Ceil(math.Ceil(float64(p.Privacy.Batch)*excess)/
+		rate), p.Privacy.Units())
 	if epsilon, err := epsilonWith(p, p.Privacy.NoiseMultiplier/excess); err == nil {
 		cure += fmt.Sprintf(", or epsilon %.4g with these", epsilon)
 	}

@@ -22,7 +22,8 @@ func wide(group string) *params.Table {
 }
 
 // cures finds the two remedies in an error of CheckTable.
-var cures = regexp.MustCompile(`: (\d+) (examples|groups) each are the least, or epsilon ([0-9.]+) with these; --force`)
+var cures = regexp.MustCompile(`: (\d+) (examples|groups) each are the least that train, or epsilon ([0-9.]+) with ` +
+	`these; --force`)
 
 // TestCheckTable: the settings of docs/TABLES.md with which attackers, a third of the participants,
 // ruined the model are rejected, and the settings with which the model kept its rank are accepted.

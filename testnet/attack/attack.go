@@ -61,7 +61,7 @@ func Check(kind string) error {
 	if behaviours[kind] == nil && !Colludes(kind) {
 		return fmt.Errorf("attack %q%s, want one of %s, or an attack on gradients: %s, or one of those after %q", kind,
 			spelling.Suggest(kind, append(Kinds(), Names()...)), strings.Join(Kinds(), ", "),
-			strings.Join(Names(), ", "), awarePrefix)
+			strings.Join(Names(), ", "), AwarePrefix)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func Aware(a Attack) Attack { return aware{a} }
 
 type aware struct{ Attack }
 
-func (a aware) Name() string { return awarePrefix + a.Attack.Name() }
+func (a aware) Name() string { return AwarePrefix + a.Attack.Name() }
 
 func (a aware) Craft(v View) []gradients.Vector { return v.admitted(a.Attack.Craft(v)) }
 

@@ -34,8 +34,8 @@ var crafts = slices.Concat([]Attack{
 	equivocation{},
 }, hiddens())
 
-// awarePrefix names the variant of an attack that stays within the norms that the chain admits.
-const awarePrefix = "aware+"
+// AwarePrefix begins the name of the variant of an attack that stays within the norms that the chain admits.
+const AwarePrefix = "aware+"
 
 // Names lists the attacks on gradients, without their aware variants.
 func Names() []string {
@@ -48,12 +48,12 @@ func Names() []string {
 
 // Lookup returns the attack of a name; "aware+" before a name gives its aware variant.
 func Lookup(name string) (Attack, error) {
-	base, isAware := strings.CutPrefix(name, awarePrefix)
+	base, isAware := strings.CutPrefix(name, AwarePrefix)
 	i := slices.IndexFunc(crafts, func(a Attack) bool { return a.Name() == base })
 	switch {
 	case i < 0:
 		return nil, fmt.Errorf("unknown attack %q%s, want one of %s, or one of them after %q", name,
-			spelling.Suggest(name, Names()), strings.Join(Names(), ", "), awarePrefix)
+			spelling.Suggest(name, Names()), strings.Join(Names(), ", "), AwarePrefix)
 	case isAware:
 		return Aware(crafts[i]), nil
 	}

@@ -329,6 +329,16 @@ func TestConsortiumWithoutFaults(t *testing.T) {
 	}
 }
 
+// TestConsortiumDoubt: new says the verdict of spdl plan where it is against the training, and proposes it.
+func TestConsortiumDoubt(t *testing.T) {
+	for epsilon, says := range map[string]bool{"0.02": true, "1": false} {
+		_, stderr, code := spdl(t, "consortium", "new", filepath.Join(t.TempDir(), "ours"), "--chain-id", "ours",
+			"--members", "a,b,c,d", "--preset", "default", "--examples", "5000", "--epsilon", epsilon)
+		require.Zero(t, code, stderr)
+		require.Equal(t, says, strings.Contains(stderr, "warning: spdl plan: not worth it: noise of 1.3 clip norms"), stderr)
+	}
+}
+
 // TestConsortiumDeadlinePassed: status says that the deadline has passed, beside its time.
 func TestConsortiumDeadlinePassed(t *testing.T) {
 	folder := propose(t, "a", "--deadline", "1s")

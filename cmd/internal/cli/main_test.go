@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -301,10 +302,18 @@ func TestInitAndLook(t *testing.T) {
 	stdout, stderr, code = spdl(t, "genesis", "validate", "--home", home)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "is valid")
+	require.NotContains(t, stdout, "spdl plan")
 
 	file := filepath.Join(home, "config/genesis.json")
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
+	few := filepath.Join(t.TempDir(), "few.json")
+	noisy := regexp.MustCompile(`"batch": ?\d+`).ReplaceAll(data, []byte(`"batch": 50`))
+	noisy = regexp.MustCompile(`"step": ?[-+.e0-9]+`).ReplaceAll(noisy, []byte(`"step": 0.02`))
+	require.NoError(t, os.WriteFile(few, noisy, 0o600))
+	stdout, stderr, code = spdl(t, "genesis", "validate", few)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "warning: spdl plan: not worth it: noise of ")
 	bad := filepath.Join(t.TempDir(), "bad.json")
 	require.NoError(t, os.WriteFile(bad, bytes.Replace(data, []byte(`"rounds"`), []byte(`"rownds"`), 1), 0o600))
 	stdout, stderr, code = spdl(t, "genesis", "validate", bad, "-o", "json")

@@ -326,7 +326,8 @@ func TestTableTooSmall(t *testing.T) {
 		}
 		require.Regexp(t, "too few rows for their epsilon: with "+have+" examples of each participant and epsilon 1 the "+
 			"noise in the mean of a participant's gradients is [0-9.]+ times the clip norm, above 0.6, and attackers that "+
-			"hide in it, f = 1, decide the result: [0-9]+ examples each are the least, or epsilon [0-9.]+ with these; --force",
+			"hide in it, f = 1, decide the result: [0-9]+ examples each are the least that train, or epsilon [0-9.]+ with "+
+			"these; --force",
 			stderr)
 		require.Equal(t, c.args[0] == "plan", strings.Contains(stdout, "verdict: not worth it"), "a plan is shown")
 		require.NoDirExists(t, c.dir)

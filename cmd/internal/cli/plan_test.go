@@ -161,7 +161,7 @@ func TestPlanWrongUse(t *testing.T) {
 		"--noise-multiplier -1":            "--noise-multiplier is -1, want above 0",
 		"--epsilon 1 --accountant analytic --sampling-rate .1": "accountant analytic needs sampling rate 1, " +
 			"not 0.1",
-		"--epsilon 1 --accountant gdp":     `--accountant is "gdp" (did you mean rdp?), want one of rdp, pld,`,
+		"--epsilon 1 --accountant gpd":     `--accountant is "gpd" (did you mean pld or gdp?), want one of rdp, pld,`,
 		"--epsilon 1 --delta 2":            "delta 2, want",
 		"--epsilon 1 -f 2":                 "2 Byzantine of 4 participants",
 		"--epsilon 1 -n 0":                 "preset for 0 participants",

@@ -12,7 +12,7 @@ import (
 
 // TestRules: every rule is listed with what it is worth for N and f.
 func TestRules(t *testing.T) {
-	stdout, _, code := spdl(t, "rules", "--validators", "20")
+	stdout, _, code := spdl(t, "rules", "-n", "20", "-f", "6")
 	require.Zero(t, code)
 	for _, line := range []string{`bulyan +CANNOT AGGREGATE`, `krum +condition holds +O\(n\^2 d\) +Blanchard`,
 		`centered-clipping +condition fails`,

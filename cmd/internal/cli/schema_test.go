@@ -244,7 +244,7 @@ func TestRehearse(t *testing.T) {
 	stage.NotShort(t, "runs a net")
 	file, home := hospitals(t, 1500), filepath.Join(t.TempDir(), "rehearsal")
 	stdout, stderr, code := spdl(t, "rehearse", file, "--label", "outcome", "--by", "hospital", "--home", home,
-		"--rounds", "12", "--attack", "0=sign-flip", "--folds", "0")
+		"--rounds", "12", "--attack", "east=sign-flip", "--folds", "0")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, "3 sites withstand no attacker (N >= 3f+1), so the rule is the mean")
 	require.Contains(t, stderr, "node 0 is east, 500 rows")
@@ -297,6 +297,9 @@ func TestRehearse(t *testing.T) {
 	_, stderr, code = spdl(t, "rehearse", file)
 	require.Equal(t, command.WrongUse, code)
 	require.Contains(t, stderr, "--label is missing")
+	_, stderr, code = spdl(t, "rehearse", file, "--label", "outcome", "--by", "hospital", "--attack", "centre=sign-flip")
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "a node is its number or east or north or south; kinds")
 	_, stderr, code = spdl(t, "rehearse", file, "--label", "outcome", "--by", "age")
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "more than 40 different texts, want one for each member")

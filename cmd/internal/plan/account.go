@@ -11,18 +11,19 @@ import (
 // Accountant names a method that computes epsilon from noise.
 type Accountant string
 
-// These are the names of the accountants. RDP, PLD and Analytic prove an epsilon. Lemma1 is the
-// formula of the SPDL paper, which proves none: a plan by Lemma1 says NO GUARANTEE.
+// These are the names of the accountants. RDP, PLD and Analytic prove an epsilon, and GDP is another name of Analytic.
+// Lemma1 is the formula of the SPDL paper, which proves none: a plan by Lemma1 says NO GUARANTEE.
 const (
 	RDP      = Accountant(accountant.RDP)
 	PLD      = Accountant(accountant.PLD)
 	Analytic = Accountant(accountant.Analytic)
+	GDP      = Accountant("gdp")
 	Lemma1   = Accountant("lemma1")
 )
 
 // Accountants returns the names of the accountants.
 func Accountants() []string {
-	return []string{string(RDP), string(PLD), string(Analytic), string(Lemma1)}
+	return []string{string(RDP), string(PLD), string(Analytic), string(GDP), string(Lemma1)}
 }
 
 // prototypeLearningRate is the learning rate, gamma, of the paper's prototype. The paper states no learning rate.

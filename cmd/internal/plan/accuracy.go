@@ -9,23 +9,17 @@ import (
 
 // Accuracy is the accuracy that was measured on MNIST at the settings of a plan.
 type Accuracy struct {
-	Measured bool  `json:"measured"`
-	Clean    *Band `json:"clean"` // the accuracy with honest participants only; null if not measured
+	Measured bool     `json:"measured"`
+	Clean    *float64 `json:"clean"` // the accuracy with honest participants only; null if not measured
 	// Attacked is the accuracy with f Byzantine participants under the worst measured attack. It is
 	// null if no attack was measured, or if the plan has no noise floor.
-	Attacked *Band `json:"attacked"`
+	Attacked *float64 `json:"attacked"`
 	// Committed is the accuracy under the worst measured attack on a chain with commitments (election.commit_reveal),
 	// where attackers see no honest gradient of the round. It is null if it was not measured.
-	Committed *Band          `json:"attacked_with_commitments"`
+	Committed *float64       `json:"attacked_with_commitments"`
 	Table     *TableForecast `json:"table,omitempty"`
 	// Source describes the measurement, or says why there is none.
 	Source string `json:"source"`
-}
-
-// Band is a range of test accuracy, as fractions of 1.
-type Band struct {
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
 }
 
 // measured holds the accuracies that the preset default reached on MNIST: `spdl-lab experiment attacks`, data dealt out
@@ -62,10 +56,10 @@ func (in Input) accuracy(multiplier, noise float64) Accuracy {
 			math.Abs(multiplier/m.multiplier-1) >= closeNoise {
 			continue
 		}
-		a := Accuracy{Measured: true, Clean: &Band{m.clean, m.clean}, Source: fmt.Sprintf("spdl-lab experiment attacks on "+
+		a := Accuracy{Measured: true, Clean: &m.clean, Source: fmt.Sprintf("spdl-lab experiment attacks on "+
 			"MNIST, IID, at noise multiplier %v, 3 seeds; the worst of 16 attacks", m.multiplier)}
 		if in.NoiseFloor {
-			a.Attacked, a.Committed = &Band{m.attacked, m.attacked}, &Band{m.committed, m.committed}
+			a.Attacked, a.Committed = &m.attacked, &m.committed
 		}
 		return a
 	}

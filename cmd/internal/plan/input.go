@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/privacy/accountant"
@@ -58,6 +60,46 @@ type Input struct {
 	LearningRate    float64 // gamma, for Lemma 1 only; 0 means the prototype's 0.01, because the paper states none
 }
 
+// Take sets the input from parameters and a number of examples of all participants.
+func (in *Input) Take(p params.Params, examples int) {
+	in.Byzantine, in.Rule, in.Rounds = int(p.Rule.Byzantine), p.Rule.Name, int(p.Training.Rounds)
+	in.Width, in.Samples = gradients.Width(p.Grid.Width), max(1, examples/in.Participants)
+	in.NoiseFloor, in.Clip, in.Momentum = p.Privacy.NoiseFloor, p.Privacy.Clip, p.Privacy.WorkerMomentum
+	if p.Privacy.Lemma1Epsilon != 0 { // the plan then shows the lemma's claim beside the true epsilon
+		in.Accountant = Lemma1
+	}
+	if in.Model = model.SpecOf(p.Model); p.Model.Kind == params.ModelExternal {
+		in.Model, in.External = model.Spec{}, p.Model.Dim()
+	}
+	in.SamplingRate, in.Units = p.Privacy.SamplingRate, p.Privacy.Units()
+	in.Unit, in.Neighbours = p.UnitName(), p.Privacy.Neighbours()
+	if p.Model.Kind == params.ModelLogistic {
+		in.Rate = p.Model.Table.TypicalRate()
+	}
+	if in.SamplingRate == 0 { // batches of fixed size count as the whole data set
+		in.SamplingRate, in.Batch = 1, int(p.Privacy.Batch)
+	}
+}
+
+// Doubts returns the verdict of a plan of n participants who have the rows that the parameters are made for, if it is
+// that the training is not worth it, or why there is no plan; otherwise nothing.
+func Doubts(p params.Params, n int) []string {
+	if p.Privacy.Mechanism != params.MechanismGaussian {
+		return nil
+	}
+	in := Input{Participants: n, RoundTime: 1, NoiseMultiplier: p.Privacy.NoiseMultiplier, Delta: p.Privacy.Delta}
+	samples, _ := p.Privacy.Fits(int(p.Privacy.Batch))
+	in.Take(p, samples*n)
+	made, err := Make(in)
+	switch {
+	case err != nil:
+		return []string{"spdl plan has no verdict: " + err.Error()}
+	case strings.HasPrefix(made.Verdict, notWorth):
+		return []string{"spdl plan: " + made.Verdict}
+	}
+	return nil
+}
+
 // units returns the noun for what Samples counts.
 func (in Input) units() string { return cmp.Or(in.Units, "examples") }
 
@@ -80,8 +122,12 @@ func (in Input) fillIn() (Input, rules.Rule, error) {
 	if in.Batch == 0 {
 		in.Batch = max(1, int(math.Round(in.SamplingRate*float64(in.Samples))))
 	}
-	in.Accountant = cmp.Or(in.Accountant, in.nearest())
+	if in.Accountant = cmp.Or(in.Accountant, in.nearest()); in.Accountant == GDP {
+		in.Accountant = Analytic
+	}
 	in.LearningRate = cmp.Or(in.LearningRate, prototypeLearningRate)
+	in.Link.Nodes = min(cmp.Or(in.Link.Nodes, in.Participants), in.Participants)
+	in.Link.Peers = min(cmp.Or(in.Link.Peers, usualPeers), in.Link.Nodes-1)
 	return in, rule, nil
 }
 

@@ -62,12 +62,9 @@ type Config struct {
 	BlockBytes int64         `json:"block_max_bytes"`
 	MostBytes  int64         `json:"block_max_bytes_bound"` // CometBFT's upper bound on block.max_bytes
 	TxBytes    int64         `json:"mempool_max_tx_bytes"`
-	Wait       time.Duration `json:"-"` // proposal.wait
-	Propose    time.Duration `json:"-"` // consensus.timeout_propose
+	Wait       float64       `json:"proposal_wait_seconds"`
+	Propose    float64       `json:"timeout_propose_seconds"`
 	Vote       time.Duration `json:"-"` // consensus.timeout_prevote and timeout_precommit
-
-	WaitSeconds    float64 `json:"proposal_wait_seconds"`
-	ProposeSeconds float64 `json:"timeout_propose_seconds"`
 }
 
 // Round is the time of a round, part by part, and the bytes that a node receives in a round to
@@ -87,15 +84,11 @@ type Round struct {
 
 // ParseRate parses a rate such as "100Mbit/s" and returns bits a second.
 func ParseRate(text string) (float64, error) {
-	units := []struct {
-		name string
-		bits float64
-	}{{"kbit/s", 1e3}, {"Mbit/s", 1e6}, {"Gbit/s", 1e9}}
-	for _, u := range units {
-		if number, ok := strings.CutSuffix(text, u.name); ok {
+	for unit, bits := range map[string]float64{"kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9} {
+		if number, ok := strings.CutSuffix(text, unit); ok {
 			rate, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-			if err == nil && rate > 0 && rate*u.bits <= 1e15 {
-				return rate * u.bits, nil
+			if err == nil && rate > 0 && rate*bits <= 1e15 {
+				return rate * bits, nil
 			}
 		}
 	}
@@ -114,54 +107,35 @@ func (l Link) check() error {
 	)
 }
 
-// nodes returns the number of nodes: Link.Nodes, or one for each participant if that is 0.
-func (in Input) nodes() float64 {
-	if in.Link.Nodes > 0 {
-		return float64(min(in.Link.Nodes, in.Participants))
-	}
-	return float64(in.Participants)
-}
-
-// peers returns the number of a node's peers: Link.Peers or usualPeers, and at most all other nodes.
-func (in Input) peers() float64 {
-	others := int(in.nodes()) - 1
-	if in.Link.Peers > 0 {
-		return float64(min(in.Link.Peers, others))
-	}
-	return float64(min(usualPeers, others))
-}
-
 // receivedBytes returns the bytes that a node receives in a round if no link is slow.
 func (in Input) receivedBytes(t Traffic) float64 {
-	n, peers := float64(in.Participants), in.peers()
-	return copiesOfGradient*(n-1)*float64(t.Gradient) + copiesOfBlock*peers*float64(t.Round) + 2*in.nodes()*voteBytes*peers
+	n, nodes, peers := float64(in.Participants), float64(in.Link.Nodes), float64(in.Link.Peers)
+	return copiesOfGradient*(n-1)*float64(t.Gradient) + copiesOfBlock*peers*float64(t.Round) + 2*nodes*voteBytes*peers
 }
 
 // work returns the CPU seconds that a node spends on a round of a model with d parameters, without the training step.
 func (in Input) work(d int, t Traffic) float64 {
-	members := memberWork*in.nodes() + workerWork*(float64(in.Participants)-in.nodes())
+	members := memberWork*float64(in.Link.Nodes) + workerWork*float64(in.Participants-in.Link.Nodes)
 	return roundWork + members + byteWork*float64(t.Round) + modelWork*float64(d)
 }
-
-// stepWork returns the CPU seconds of a training step of a built-in model with d parameters.
-func (in Input) stepWork(d int) float64 { return stepWork * float64(in.Batch) * float64(d) }
 
 // round returns the time and the bytes of one round, or nil if the plan has no link.
 func (in Input) round(d int, t Traffic) *Round {
 	if in.Link.Rate == 0 {
 		return nil
 	}
-	n, peers, rate, latency := float64(in.Participants), in.peers(), in.Link.Rate/8, in.Link.Latency.Seconds()
+	n, nodes, peers := float64(in.Participants), float64(in.Link.Nodes), float64(in.Link.Peers)
+	rate, latency := in.Link.Rate/8, in.Link.Latency.Seconds()
 	gradient, block, received := float64(t.Gradient), float64(t.Round), in.receivedBytes(t)
 	r := Round{Step: in.Link.Step.Seconds(), Node: in.work(d, t) / (coreShare * float64(in.Link.Cores))}
 	if r.Step == 0 && in.External == 0 {
-		r.Step = in.stepWork(d)
+		r.Step = stepWork * float64(in.Batch) * float64(d)
 	}
 	if n > 1 {
-		hops := max(1, math.Ceil(math.Log(in.nodes())/math.Log(max(1, peers)+1)-1e-9))
+		hops := max(1, math.Ceil(math.Log(nodes)/math.Log(max(1, peers)+1)-1e-9))
 		r.Gradients = max(peers, copiesOfGradient*(n-1))*gradient/rate + latency + (hops-1)*(announceGap+3*latency)
 		r.Block = peers*block/rate + hops*latency + 2*partPause
-		r.Votes = 2*in.nodes()*voteBytes*peers/rate + 2*hops*latency + 2*partPause
+		r.Votes = 2*nodes*voteBytes*peers/rate + 2*hops*latency + 2*partPause
 	}
 	longest := 0.0
 	for _, part := range []struct {
@@ -199,14 +173,14 @@ func (r *Round) configWarnings(in Input) (out []string) {
 	}
 	gather := r.Step + r.Gradients + r.Node/2
 	propose := gather + r.Block + r.Node/2
-	if gather > c.Wait.Seconds() {
+	if gather > c.Wait {
 		add("gradients take %v to come, proposal.wait is %v: rounds take empty blocks and close without the slow; set "+
 			"proposal.wait to %v on every node, and consensus.timeout_propose to %v",
-			roundDuration(gather), roundDuration(c.Wait.Seconds()), roundDuration(1.5*gather), roundDuration(1.5*propose))
-	} else if propose > c.Propose.Seconds() {
+			roundDuration(gather), roundDuration(c.Wait), roundDuration(1.5*gather), roundDuration(1.5*propose))
+	} else if propose > c.Propose {
 		add("gradients and block take %v, consensus.timeout_propose is %v: proposals are given up; set it to %v "+
 			"on every node",
-			roundDuration(propose), roundDuration(c.Propose.Seconds()), roundDuration(1.5*propose))
+			roundDuration(propose), roundDuration(c.Propose), roundDuration(1.5*propose))
 	}
 	if trip := 2 * in.Link.Latency; trip > c.Vote {
 		add("a round trip is %v, consensus.timeout_prevote and timeout_precommit are %v: set both above it", trip, c.Vote)
@@ -214,18 +188,10 @@ func (r *Round) configWarnings(in Input) (out []string) {
 	return out
 }
 
-// roundDuration returns a duration of s seconds, rounded to about three digits.
+// roundDuration returns a duration of s seconds, rounded to three digits.
 func roundDuration(s float64) time.Duration {
-	d := time.Duration(s * float64(time.Second))
-	switch {
-	case d >= 10*time.Second:
-		return d.Round(100 * time.Millisecond)
-	case d >= time.Second:
-		return d.Round(10 * time.Millisecond)
-	case d >= 10*time.Millisecond:
-		return d.Round(time.Millisecond)
-	}
-	return d.Round(10 * time.Microsecond)
+	third := math.Pow(10, math.Floor(math.Log10(s))-2) // 0 for 0, to which nothing is rounded
+	return time.Duration(s * float64(time.Second)).Round(time.Duration(third * float64(time.Second)))
 }
 
 // envelopeBytes bounds a gradient without its vector (signature, VRF proof and header), and an

@@ -41,9 +41,12 @@ func TestRoundsAsMeasured(t *testing.T) {
 		{10, 7_850, 0.212, 5.60e6, 0.1459},
 		{10, 500_860, 3.933, 273.71e6, 2.2554},
 	} {
-		in := with(wide(m.n, m.d, gradients.Int16, fast), func(in *Input) { in.Batch, in.SamplingRate = 100, 0 })
+		in, _, err := with(wide(m.n, m.d, gradients.Int16, fast), func(in *Input) {
+			in.Batch, in.SamplingRate = 100, 0
+		}).fillIn()
+		require.NoError(t, err)
 		got := in.receivedBytes(in.traffic(m.d))
-		cpu := float64(m.n) * (in.work(m.d, in.traffic(m.d)) + in.stepWork(m.d))
+		cpu := float64(m.n) * (in.work(m.d, in.traffic(m.d)) + stepWork*float64(in.Batch*m.d))
 		within := func(what string, times, want, got float64) {
 			assert.Less(t, math.Abs(math.Log(got/want)), math.Log(times), "N=%d, d=%d: %s %.4g, measured %.4g", m.n, m.d, what,
 				got, want)
@@ -65,7 +68,9 @@ func TestCrowdAsMeasured(t *testing.T) {
 	l := fast
 	l.Nodes = 4
 	in := wide(1004, 1600, gradients.Int8, l)
-	require.Less(t, math.Abs(math.Log(in.work(1600, in.traffic(1600))/0.76)), math.Log(1.25))
+	full, _, err := in.fillIn()
+	require.NoError(t, err)
+	require.Less(t, math.Abs(math.Log(full.work(1600, in.traffic(1600))/0.76)), math.Log(1.25))
 	require.Less(t, made(t, in).Round.Votes, made(t, wide(1004, 1600, gradients.Int8, fast)).Round.Votes,
 		"four nodes vote, and not a thousand")
 	l.Nodes = 2000
@@ -114,7 +119,7 @@ func TestDayFollowsTheLink(t *testing.T) {
 
 // TestMisfits: the plan warns if a round does not fit the configuration.
 func TestMisfits(t *testing.T) {
-	config := Config{BlockBytes: 5e6, MostBytes: 104857600, Wait: 2 * time.Second, Propose: 3 * time.Second,
+	config := Config{BlockBytes: 5e6, MostBytes: 104857600, Wait: 2, Propose: 3,
 		Vote: 100 * time.Millisecond}
 	says := func(l Link, change func(*Input)) string {
 		in := wide(4, 1_000_000, gradients.Int8, l)

@@ -1,9 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"math"
 
-	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/privacy"
 )
 
@@ -17,6 +17,7 @@ type Plan struct {
 	Units        string  `json:"units"`      // the noun for what Samples counts: "examples" or "groups"
 	Unit         string  `json:"unit"`       // the unit of privacy, with the column of a table that names its groups
 	Neighbours   string  `json:"neighbours"` // a sentence that says which data sets count as neighbours for Epsilon
+	Public       string  `json:"public"`     // of the parameters, as Public lists it; [Make] leaves it empty
 	SamplingRate float64 `json:"sampling_rate"`
 	Batch        int     `json:"batch"`
 	Clip         float64 `json:"clip"`
@@ -31,14 +32,18 @@ type Plan struct {
 	NoiseMultiplier float64 `json:"noise_multiplier"`
 	RDPEpsilon      float64 `json:"rdp_epsilon"`
 	Guarantee       bool    `json:"guarantee"` // whether Epsilon is a guarantee
+	// Mu is that of Gaussian differential privacy (Dong, Roth and Su 2022); null where rounds sample, which have none.
+	Mu *float64 `json:"mu"`
 
 	SumStd       float64 `json:"noise_std_sum"`       // sigma = z*C: the noise's std on each coordinate of a batch's sum
 	SubmittedStd float64 `json:"noise_std_submitted"` // the noise's std on each submitted coordinate, after momentum
 	GridStep     float64 `json:"grid_step"`
-	// NoiseToGradient is the norm of the noise in a submitted vector divided by the clip norm. The clip norm bounds the
-	// norm of the gradient before noise, so the true ratio is at least this value. If vectors are sums, it is that of
-	// the last sum divided by the number of rounds, and SubmittedStd is that of the first.
+	// NoiseToGradient is the norm of the noise in a submitted vector divided by the clip norm, in which attackers hide.
+	// The clip norm bounds the norm of the gradient before noise, so the true ratio is at least this value. If vectors
+	// are sums, it is MeanNoise, and SubmittedStd is that of the first.
 	NoiseToGradient float64 `json:"noise_to_gradient"`
+	// MeanNoise is that of the mean of a participant's gradients over all rounds, which decides what the model learns.
+	MeanNoise float64 `json:"mean_noise_to_gradient"`
 	// HiddenPush is the part of the model's greatest way, rounds x learning rate x clip norm, by which f attackers
 	// that hide in the noise may displace the model: a heuristic and no bound (docs/adr/0043-few-rounds.md).
 	HiddenPush float64 `json:"hidden_push"`
@@ -95,31 +100,32 @@ func Make(in Input) (Plan, error) {
 		Guarantee: in.Accountant != Lemma1,
 		SumStd:    s.multiplier * in.Clip, SubmittedStd: privacy.FinalStd(config), GridStep: privacy.StepFor(config),
 		NoiseToGradient: privacy.FinalStd(config) * math.Sqrt(float64(d)) / in.Clip,
-		Rule:            judge(rule, in), Traffic: in.traffic(d), Ledger: ledger,
+		MeanNoise:       in.meanNoise(s.multiplier),
+		Rule:            Rule{Name: rule.Name(), Holds: true}, Traffic: in.traffic(d), Ledger: ledger, Config: in.Config,
 	}
-	mean := in.meanNoise(s.multiplier)
+	if err := rule.Condition(in.Participants, in.Byzantine); err != nil {
+		p.Rule.Holds, p.Rule.Why = false, err.Error()
+	}
+	if in.SamplingRate == 1 {
+		mu := in.mu(s.multiplier)
+		p.Mu = &mu
+	}
 	if in.Momentum == 1 {
-		p.NoiseToGradient = mean
+		p.NoiseToGradient = p.MeanNoise
 	}
 	p.HiddenPush = stealth * float64(in.Byzantine) / float64(in.Participants) * p.NoiseToGradient
-	p.Accuracy = in.accuracy(s.multiplier, mean)
+	p.Accuracy = in.accuracy(s.multiplier, p.MeanNoise)
 	p.Round = in.round(d, p.Traffic)
 	lasts := in.RoundTime.Seconds()
 	if lasts == 0 {
 		lasts = p.Round.Seconds
 	}
 	p.Traffic = p.Traffic.inRounds(lasts, in.Rounds)
-	p.Config = in.Config
-	p.Config.WaitSeconds, p.Config.ProposeSeconds = in.Config.Wait.Seconds(), in.Config.Propose.Seconds()
-	claim := in.Epsilon
-	if claim == 0 {
-		claim = s.epsilon
-	}
-	if c, err := in.compare(claim); err == nil {
+	if c, err := in.compare(cmp.Or(in.Epsilon, s.epsilon)); err == nil {
 		p.Lemma1 = &c
 	}
 	p.Bet, p.Choices = in.bet(s.multiplier, guaranteedEpsilon(p)), in.choices()
-	p.Verdict, p.Sites, p.Warnings = in.verdict(p, mean), in.sites(p), in.warnings(p)
+	p.Verdict, p.Sites, p.Warnings = in.verdict(p), in.sites(p), in.warnings(p)
 	return p, nil
 }
 
@@ -147,12 +153,4 @@ func (in Input) spend() (privacyCost, Ledger, error) {
 	}
 	ledger, err = raised.ledger(s.multiplier, target)
 	return s, ledger, err
-}
-
-func judge(rule rules.Rule, in Input) Rule {
-	r := Rule{Name: rule.Name(), Holds: true}
-	if err := rule.Condition(in.Participants, in.Byzantine); err != nil {
-		r.Holds, r.Why = false, err.Error()
-	}
-	return r
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -82,11 +83,13 @@ type Choice struct {
 // chance a in both cases has 1-a <= exp(epsilon) a + delta.
 func (in Input) bet(multiplier, epsilon float64) float64 {
 	if in.SamplingRate == 1 {
-		mu := math.Sqrt(float64(in.Rounds)) / multiplier
-		return math.Erfc(-mu/2/math.Sqrt2) / 2
+		return math.Erfc(-in.mu(multiplier)/2/math.Sqrt2) / 2
 	}
 	return 1 - (1-in.Delta)/(1+math.Exp(epsilon))
 }
+
+// mu returns the mu of Gaussian differential privacy of all rounds, where each takes all examples.
+func (in Input) mu(multiplier float64) float64 { return math.Sqrt(float64(in.Rounds)) / multiplier }
 
 // meanNoise returns the noise in the mean of a participant's gradients over all rounds, in clip norms.
 func (in Input) meanNoise(multiplier float64) float64 {
@@ -102,10 +105,7 @@ func (in Input) choices() (all []Choice) {
 	if in.Rate == 0 || in.Accountant == Lemma1 {
 		return nil
 	}
-	epsilons := []float64{0.5, 1, 2, 4}
-	if in.Epsilon > 0 {
-		epsilons = append(epsilons, in.Epsilon)
-	}
+	epsilons := []float64{0.5, 1, 2, 4, cmp.Or(in.Epsilon, 1)}
 	slices.Sort(epsilons)
 	for _, epsilon := range slices.Compact(epsilons) {
 		in.Epsilon, in.NoiseMultiplier = epsilon, 0
@@ -118,23 +118,28 @@ func (in Input) choices() (all []Choice) {
 	return all
 }
 
+// notWorth begins a verdict against a training.
+const notWorth = "not worth it: "
+
 // enough is the noise up to which every table kept half of the gain in AUC or more.
 const enough = 0.1
 
-// verdict says whether the training is worth it, and for whom. noise is that of the forecast.
-func (in Input) verdict(p Plan, noise float64) string {
-	t := p.Accuracy.Table
+// verdict says whether the training is worth it, and for whom, by the noise of all rounds.
+func (in Input) verdict(p Plan) string {
+	t, noise := p.Accuracy.Table, p.MeanNoise
 	switch {
 	case !p.Guarantee:
 		return "none: what lemma1 calls epsilon is no guarantee, take --accountant rdp"
-	case t == nil && p.NoiseToGradient > drowning:
-		return "not worth it: the noise drowns the gradient. The warning below has remedies"
+	case t == nil && noise > drowning:
+		return notWorth + fmt.Sprintf("noise of %.2g clip norms in the mean of all rounds, above %v, drowns the "+
+			"gradient", noise, drowning)
 	case t == nil && !p.Accuracy.Measured:
 		return "open: no accuracy was measured at these settings. Train on public or made data first"
 	case t == nil:
 		return "worth it where the accuracy below is enough, and more than members reach alone"
 	case noise > enough:
-		text := fmt.Sprintf("not worth it: so much noise may leave nothing of that gain. Take %.0f %s a participant",
+		text := notWorth + fmt.Sprintf("noise of %.2g clip norms in the mean of all rounds may leave nothing of what the "+
+			"data say. To keep half of that in AUC take %.0f %s a participant", noise,
 			math.Ceil(noise/enough*float64(in.Samples)), p.Units)
 		for _, c := range p.Choices {
 			if c.Noise <= enough {

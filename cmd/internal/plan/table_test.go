@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -148,9 +150,9 @@ func TestForecastText(t *testing.T) {
 	in.Byzantine = 0
 	require.NotContains(t, strings.Split(text(in), "consortium")[0], " attack:")
 	few := made(t, with(in, func(in *Input) { in.Samples, in.Epsilon = 50, 0.5 }))
-	require.Contains(t, few.Verdict, "not worth it: so much noise may leave nothing of that gain. Take ")
+	require.Contains(t, few.Verdict, "not worth it: noise of 0.66 clip norms in the mean of all rounds may leave nothing")
 	require.Contains(t, few.Verdict, " examples a participant, or epsilon 4")
-	more, _, _ := strings.Cut(strings.SplitAfter(few.Verdict, "Take ")[1], " ")
+	more, _, _ := strings.Cut(strings.SplitAfter(few.Verdict, "take ")[1], " ")
 	n, err := strconv.Atoi(more)
 	require.NoError(t, err)
 	just := made(t, with(in, func(in *Input) { in.Samples, in.Epsilon = n, 0.5 }))
@@ -158,12 +160,66 @@ func TestForecastText(t *testing.T) {
 	require.Contains(t, just.Verdict, "worth it for members")
 	require.Less(t, in.forecast(1.01*enough).Table.Kept.AUC, 0.5)
 	require.Contains(t, made(t, defaults).Verdict, "open: no accuracy was measured")
-	noisy := made(t, with(defaults, func(in *Input) { in.NoiseMultiplier = 200 }))
-	require.Contains(t, noisy.Verdict, "not worth it: the noise drowns the gradient")
+	noisy := made(t, with(defaults, func(in *Input) { in.NoiseMultiplier = 400 }))
+	require.Contains(t, noisy.Verdict, "not worth it: noise of 1.2 clip norms in the mean of all rounds, above 0.6,")
 	require.Contains(t, strings.Join(noisy.Warnings, ""), "it drowns the gradient")
-	dear := made(t, with(defaults, func(in *Input) { in.NoiseMultiplier = 200 * 0.9 * drowning / noisy.NoiseToGradient }))
+	dear := made(t, with(defaults, func(in *Input) { in.NoiseMultiplier = 400 * 0.9 * drowning / noisy.MeanNoise }))
 	require.Contains(t, dear.Verdict, "open: no accuracy was measured")
 	require.Contains(t, made(t, study(Lemma1, 1)).Verdict, "none: what lemma1 calls epsilon is no guarantee")
+}
+
+// TestNoiseOfAllRounds: at one epsilon the noise of all rounds, and with it the verdict, is the same for any number of
+// rounds, as the accuracy of docs/PRIVACY.md is. What attackers hide in grows with their number.
+func TestNoiseOfAllRounds(t *testing.T) {
+	of := func(rounds int, epsilon float64) Plan {
+		return made(t, with(defaults, func(in *Input) {
+			in.Participants, in.Byzantine, in.Samples, in.Rule, in.SamplingRate, in.Momentum = 10, 3, 5000, "cge", 1, 0
+			in.Model, in.Accountant, in.Rounds, in.NoiseMultiplier, in.Epsilon = strokes, GDP, rounds, 0, epsilon
+		}))
+	}
+	few, many := of(5, 0.05), of(80, 0.05)
+	require.InDelta(t, 0.554, many.MeanNoise, 0.001)
+	require.InEpsilon(t, few.MeanNoise, many.MeanNoise, 0.002)
+	require.InEpsilon(t, 4*few.NoiseToGradient, many.NoiseToGradient, 0.002)
+	require.Greater(t, many.NoiseToGradient, 4.0)
+	require.Equal(t, few.Verdict, many.Verdict)
+	require.Contains(t, many.Verdict, "open: ")
+	require.Contains(t, of(5, 0.02).Verdict, "noise of 1.3 clip norms in the mean of all rounds, above 0.6, drowns")
+	require.Equal(t, Analytic, few.Accountant)
+	require.InEpsilon(t, math.Sqrt(5)/few.NoiseMultiplier, *few.Mu, 1e-12)
+	require.Nil(t, made(t, defaults).Mu, "rounds sample")
+}
+
+// TestDoubts: parameters whose verdict is against them have it as a warning, others have none, and those of which
+// there is no plan say why.
+func TestDoubts(t *testing.T) {
+	p, err := preset.New("default", 4)
+	require.NoError(t, err)
+	require.Empty(t, Doubts(p, 4))
+	p.Privacy.NoiseMultiplier *= 200
+	require.Equal(t, []string{"spdl plan: not worth it: noise of 1.2 clip norms in the mean of all rounds, above 0.6, " +
+		"drowns the gradient"}, Doubts(p, 4))
+	require.Contains(t, Doubts(p, 2)[0], "spdl plan has no verdict: plan: bad input: 1 Byzantine of 2 participants")
+	p.Privacy.Mechanism = params.MechanismNone
+	require.Empty(t, Doubts(p, 4))
+}
+
+// TestPublic: all fields of a table, of privacy and of the training are listed, but the columns of the ledger.
+func TestPublic(t *testing.T) {
+	p, err := preset.New("default", 4)
+	require.NoError(t, err)
+	p.Model.Table = &params.Table{Label: "ill", Classes: []string{"no", "yes"}, Rate: 0.1234567, Columns: []params.Column{
+		{Name: "age", High: 90}, {Name: "town", Values: []string{"a", "b"}, Shares: []float64{0.5, 0.5}}}}
+	text, err := Public(p)
+	require.NoError(t, err)
+	for _, want := range []string{"privacy (batch 15000, clip 1, ", "noise_multiplier ", "), training (", "rounds ",
+		"table (classes 2, columns 2 high/low/name/shares/values, label ill, rate 0.123457)"} {
+		require.Contains(t, text, want)
+	}
+	require.NotContains(t, text, "budget")
+	p.Privacy.Clip = math.NaN()
+	_, err = Public(p)
+	require.Error(t, err)
 }
 
 // TestBet: where rounds take all examples the bet is Phi(mu/2): the distance 2 Phi(mu/2) - 1 in total variation is the

@@ -1,12 +1,16 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/internal/printable"
 )
 
@@ -22,9 +26,10 @@ func (p Plan) Text(w io.Writer) {
 	}
 	row("epsilon", "%.4g: an attacker who sees all that is public, knows all data but %s, and bets whether it is in "+
 		"them, is right at most %s times; a coin 50 times", up(guaranteedEpsilon(p)), unit, hundreds(p.Bet))
-	row("noise", "%.3g times as long as a participant's contribution can be, added to each before it leaves",
-		p.NoiseToGradient)
+	row("noise", "%.3g times as long as the mean of a participant's contributions to all rounds can be, of which the "+
+		"verdict is; attackers hide in noise of %.3g times in a round", p.MeanNoise, p.NoiseToGradient)
 	row("rounds", "%d; epsilon is that of all together", p.Rounds)
+	row("public", "of each round all vectors and the model; in genesis %s", printable.Line(p.Public))
 	_ = t.Flush()
 	if f := p.Accuracy.Table; f != nil {
 		p.choicesText(w, *f)
@@ -46,13 +51,15 @@ func (p Plan) Text(w io.Writer) {
 		row("privacy", "NO GUARANTEE: lemma1 calls it epsilon %.4g at delta %v; by RDP it is %.4g", p.Epsilon, p.Delta,
 			p.RDPEpsilon)
 	}
-	row("chain's ledger", "epsilon %.4g after all rounds%s", up(p.Ledger.Epsilon), p.Ledger.text())
-	of := "a round's vector"
-	if p.Momentum == 1 {
-		of = "the mean of all rounds, as vectors are sums"
+	if p.Mu != nil {
+		row("mu", "%.4g of Gaussian differential privacy, exact: all rounds together are one Gaussian", up(*p.Mu))
+	} else {
+		row("mu", "none: rounds sample, so together they are no Gaussian; a central limit theorem's would say less than is "+
+			"spent")
 	}
-	row("noise", "multiplier %.4g, sigma %.4g on the sum, %.3g on a submitted coordinate; %.3g of the clip norm in %s", up(
-		p.NoiseMultiplier), up(p.SumStd), p.SubmittedStd, p.NoiseToGradient, of)
+	row("chain's ledger", "epsilon %.4g after all rounds%s", up(p.Ledger.Epsilon), p.Ledger.text())
+	row("noise", "multiplier %.4g, sigma %.4g on the sum, %.3g on a submitted coordinate", up(p.NoiseMultiplier),
+		up(p.SumStd), p.SubmittedStd)
 	row("", "f attackers that hide in it displace the model by about %.2g of the farthest that a training can move it",
 		p.HiddenPush)
 	if c := p.Lemma1; c != nil && !p.Guarantee {
@@ -89,13 +96,47 @@ func (p Plan) choicesText(w io.Writer, f TableForecast) {
 	if p.Byzantine > 0 {
 		attacked = func(g *Gain) string { return "\t" + g.cells() }
 	}
-	fmt.Fprintln(t, "  epsilon\tattacker is right\tnoise\tof the AUC\tof the Brier score"+
+	fmt.Fprintln(t, "  epsilon\tattacker is right\tnoise of all rounds\tof the AUC\tof the Brier score"+
 		map[bool]string{true: fmt.Sprintf("\twhere %d attack: AUC\tBrier score", p.Byzantine)}[p.Byzantine > 0])
 	for _, c := range p.Choices {
 		fmt.Fprintf(t, "  %v\t%s times\t%.3g\t%s%s\n", c.Epsilon, hundreds(c.Bet), c.Noise, c.Kept.cells(),
 			attacked(c.Attacked))
 	}
 	_ = t.Flush()
+}
+
+// Public lists what parameters tell of data and training, by the keys of their JSON. The ledger's columns follow from
+// the rest.
+func Public(p params.Params) (string, error) {
+	p.Privacy.Cost, p.Privacy.Budget = nil, nil
+	text, err := json.Marshal(map[string]any{"model": p.Model, "privacy": p.Privacy, "training": p.Training})
+	var all any
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	return told(all), err
+}
+
+// told returns a value of JSON: objects by their keys, lists by their length and the keys of their elements.
+func told(value any) string {
+	switch value := value.(type) {
+	case float64:
+		return fmt.Sprintf("%.6g", value)
+	case map[string]any:
+		var all []string
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			all = append(all, key+" "+told(value[key]))
+		}
+		return "(" + strings.Join(all, ", ") + ")"
+	case []any:
+		keys := map[string]any{}
+		for _, element := range value {
+			object, _ := element.(map[string]any) // texts have no keys
+			maps.Copy(keys, object)
+		}
+		return strings.TrimSpace(fmt.Sprint(len(value), " ", strings.Join(slices.Sorted(maps.Keys(keys)), "/")))
+	}
+	return fmt.Sprint(value)
 }
 
 // unit names what epsilon protects.
@@ -130,16 +171,11 @@ func (a Accuracy) text() string {
 	case !a.Measured:
 		return a.Source
 	case a.Attacked == nil:
-		return a.Clean.text() + " without attack; under attack not measured at these settings"
+		return fmt.Sprintf("%.3f without attack; under attack not measured at these settings", *a.Clean)
 	}
-	text := fmt.Sprintf("%s without attack, %s under the worst attack tried", a.Clean.text(), a.Attacked.text())
-	if a.Committed != nil {
-		text += fmt.Sprintf(" (%s with commitments, as in the preset default)", a.Committed.text())
-	}
-	return text
+	return fmt.Sprintf("%.3f without attack, %.3f under the worst attack tried (%.3f with commitments, as in the preset "+
+		"default)", *a.Clean, *a.Attacked, *a.Committed)
 }
-
-func (b Band) text() string { return fmt.Sprintf("%.3f", b.Low) } // of one measurement
 
 // formatSize formats a number of bytes with three digits, in decimal units.
 func formatSize(bytes int64) string {

@@ -46,18 +46,13 @@ type agreement struct {
 
 func agreementOf(f *founding.Founding) agreement {
 	p := f.Proposal
+	fits, _ := p.Params.Privacy.Fits(0) // 0 for any number
 	return agreement{
 		ChainID: p.ChainID, Proposal: fmt.Sprintf("%x", []byte(f.Digest)), Members: p.Members, Deadline: p.Deadline,
 		Preset: p.Params.Preset, Rounds: p.Params.Training.Rounds, Epsilon: p.Params.Privacy.Epsilon,
 		Delta: p.Params.Privacy.Delta, Rule: fmt.Sprintf("%s at f=%d", p.Params.Rule.Name, p.Params.Rule.Byzantine),
-		Unit: p.Params.UnitName(), Inputs: inputsOf(p.Params), Examples: intended(p.Params.Privacy),
+		Unit: p.Params.UnitName(), Inputs: inputsOf(p.Params), Examples: fits,
 	}
-}
-
-// intended returns the number of a member's units of privacy for which the training is made, 0 for any number.
-func intended(p params.Privacy) int {
-	n, _ := p.Fits(0)
-	return n
 }
 
 // inputsOf describes the data that every member needs.

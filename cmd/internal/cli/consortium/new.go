@@ -15,6 +15,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/shape"
 	"github.com/spdl/spdl/cmd/internal/founding"
+	"github.com/spdl/spdl/cmd/internal/plan"
 )
 
 type newOptions struct {
@@ -64,12 +65,16 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 		return err
 	}
 	if n > 1 && p.Rule.Byzantine == 0 {
-		r.Warn(noFault(n))
+		r.Warn(fmt.Sprintf("f = 0: one faulty member can ruin the model; four members withstand one, and these %d at "+
+			"most --byzantine %d", n, params.MaxByzantine(n)))
 	}
 	if !o.force {
 		if err := preset.CheckTable(p, n, 0); err != nil {
 			return command.Usage(err)
 		}
+	}
+	for _, doubt := range plan.Doubts(p, n) {
+		r.Warn(doubt)
 	}
 	folder := args[0]
 	proposal := founding.Proposal{ChainID: o.chainID, AppVersion: app.Version, Members: o.members, Deadline: deadline,
@@ -96,16 +101,6 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 		made.text(w)
 		fmt.Fprintf(w, "next      %s\n", made.Next)
 	})
-}
-
-// noFault is the warning about f = 0 with n members.
-func noFault(n int) string {
-	most := params.MaxByzantine(n)
-	if most > 0 {
-		return fmt.Sprintf("f = 0: one faulty member can ruin the model; %d members withstand %d (--byzantine %d)", n, most,
-			most)
-	}
-	return "f = 0: one faulty member can ruin the model; four members withstand one"
 }
 
 // deadlineOf reads --deadline, nil if it is not given.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cometbft/cometbft/config"
@@ -134,10 +135,8 @@ func advance(r *command.Run, m founding.Member, folder string) (p progress, f *f
 		if err := step.make(f, e.Name); err != nil {
 			return p, f, err
 		}
-		for _, name := range before {
-			if name == e.Name {
-				p.Wrote = append(p.Wrote, f.Path(e.Name, step.next))
-			}
+		if slices.Contains(before, e.Name) {
+			p.Wrote = append(p.Wrote, f.Path(e.Name, step.next))
 		}
 	}
 	return p, f, nil

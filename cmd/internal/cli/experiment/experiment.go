@@ -41,9 +41,6 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// figures is the default of --out.
-var figures = filepath.Join("build", "figures")
-
 type options struct {
 	experiment.Options
 	out   string
@@ -57,15 +54,16 @@ type options struct {
 func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.Rules, "rules", nil, "attacks: rules, preset for the preset's, or all (default: those that the "+
 		"full figure shows)").Values(append(rules.Names(), "preset", "all")...)
-	command.Flag(cmd, &o.Attacks, "attacks", nil, "attacks: which, or all (default: all, in a quick run four)").
-		Values(append(attack.Names(), "all")...)
-	command.Flag(cmd, &o.Nodes, "nodes", nil, "attacks: numbers of participants, from 4 on unless --byzantine is given "+
-		"(default 20)")
+	known := append(attack.Names(), "all")
+	for _, name := range attack.Names() {
+		known = append(known, attack.AwarePrefix+name)
+	}
+	command.Flag(cmd, &o.Attacks, "attacks", nil, "attacks: which, with or without aware+, as all are that, or all "+
+		"(default: all, in a quick run four)").Values(known...)
+	command.Flag(cmd, &o.Nodes, "nodes", nil, "attacks: participants, from 4 on without --byzantine (default 20)")
 	command.Flag(cmd, &o.Epsilons, "epsilon", nil, "attacks: privacy budgets, 0 for no noise (default 4,0)")
-	command.Flag(cmd, &o.Alphas, "dirichlet", nil, "attacks: parameters of Dirichlet partitions, 0 for an even one "+
-		"(default 0)")
-	command.Optional(cmd, &o.Byzantine, "byzantine", "attacks: number of attackers (default: as many as the chain "+
-		"tolerates)")
+	command.Flag(cmd, &o.Alphas, "dirichlet", nil, "attacks: Dirichlet parameters, 0 for an even partition (default 0)")
+	command.Optional(cmd, &o.Byzantine, "byzantine", "attacks: attackers (default: as many as the chain tolerates)")
 	command.Flag(cmd, &o.Rounds, "rounds", 0, "attacks: rounds of a training, for which noise and learning rate "+
 		"are then set (default: the preset's)")
 	command.Optional(cmd, &o.Momentum, "worker-momentum", "attacks: weight of earlier gradients in a participant's "+
@@ -82,12 +80,15 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.Validation, "validation", false, "measure on a sixth of the training set that nobody trains on, "+
 		"not on the test set, and print the tables")
 	o.shape.AddFlagSet(cmd.Flags())
-	command.Flag(cmd, &o.out, "out", figures, "folder of the files (of a quick run: figures-quick beside it)")
+	command.Flag(cmd, &o.out, "out", filepath.Join("build", "figures"), "folder of the files (a quick run's: with -quick)")
 	command.Flag(cmd, &o.print, "print", false, "print the tables in place of the files' names")
 	command.Flag(cmd, &o.jobs, "jobs", 0, "trainings at a time (default: one a core)").Positive()
 }
 
 func (o *options) run(r *command.Run, args []string) error {
+	for i, name := range o.Attacks {
+		o.Attacks[i] = strings.TrimPrefix(name, attack.AwarePrefix)
+	}
 	chosen, err := experiments(args)
 	if err != nil {
 		return command.Usage(err)

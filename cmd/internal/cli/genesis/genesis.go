@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/plan"
 )
 
 // Commands returns the group of commands.
@@ -49,9 +50,11 @@ func runValidate(r *command.Run, args []string) error {
 		err = fmt.Errorf("it is no JSON, as a genesis is: %w", err)
 	}
 	if err == nil {
-		var warnings []string
-		_, warnings, err = home.CheckGenesis(doc)
-		v.Warnings = append(v.Warnings, warnings...)
+		g, warnings, wrong := home.CheckGenesis(doc)
+		v.Warnings, err = append(v.Warnings, warnings...), wrong
+		if err == nil {
+			v.Warnings = append(v.Warnings, plan.Doubts(g.Params, len(g.Participants))...)
+		}
 	}
 	v.Valid = err == nil
 	if err != nil {

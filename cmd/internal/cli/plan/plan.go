@@ -12,13 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/shape"
 	"github.com/spdl/spdl/cmd/internal/plan"
-	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 )
 
@@ -37,10 +35,9 @@ traffic, before it starts.
 The time of a round follows from --link, --latency, --step and --cores, unless --round-time says it: nobody is
 silent, all links are alike, and each node has its cores to itself.
 
-Give the target --epsilon or the --noise-multiplier, or --params or --preset alone, which
-then sets the noise. The parameters decide whatever else is not given, and the participants share
-the rows of --data evenly, or those of MNIST. Accuracy is shown where it was measured on MNIST at
-these settings.`,
+Give the target --epsilon or the --noise-multiplier, or --params or --preset alone, which then sets the noise. The
+parameters decide whatever else is not given, and the participants share the rows of --data evenly, or those of
+MNIST. Accuracy is shown where it was measured on MNIST at these settings.`,
 		Example: `  spdl plan --epsilon 1
   spdl plan --participants 20 --rule krum --epsilon 4 --round-time 5s
   spdl plan --preset mlp --output json
@@ -64,13 +61,17 @@ func (o *options) run(r *command.Run, _ []string) error {
 	case err != nil:
 		return err
 	}
-	if early := preset.StopsEarly(o.planned(p)); early != "" {
+	made := o.planned(p)
+	if p.Public, err = plan.Public(made); err != nil {
+		return err
+	}
+	if early := preset.StopsEarly(made); early != "" {
 		p.Warnings = append(p.Warnings, early)
 	}
 	if err := r.Show(p, p.Text); err != nil || o.force {
 		return err
 	}
-	return preset.CheckTable(o.planned(p), p.Participants, p.Samples)
+	return preset.CheckTable(made, p.Participants, p.Samples)
 }
 
 // planned returns the parameters of a plan, as far as the check of its tables reads them.
@@ -102,22 +103,18 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.Samples, "examples", 0, "examples of each participant (default: those of the data over N)")
 	command.Flag(cmd, &o.Sites, "sites", nil, "examples of each site where they differ, as 150,400,2000, in place of "+
 		"--examples, which is their mean, and of -n")
-	command.Flag(cmd, &o.SamplingRate, "sampling-rate", 0, "chance of an example to be in a round's batch (default: the "+
-		"preset's)")
+	command.Flag(cmd, &o.SamplingRate, "sampling-rate", 0, "chance of an example to be in a batch (default: the preset's)")
 	command.Flag(cmd, &o.Batch, "batch", 0, "expected batch, instead of --sampling-rate")
 	command.Flag(cmd, &o.Clip, "clip", 0, "bound on the norm of an example's gradient (default: the preset's)")
 	command.Flag(cmd, &o.Epsilon, "epsilon", 0, "target epsilon of all rounds").Positive()
 	command.Flag(cmd, &o.NoiseMultiplier, "noise-multiplier", 0, "noise over clip norm, instead of --epsilon").Positive()
 	command.Flag(cmd, &o.Delta, "delta", 1e-6, "delta of the guarantee")
 	command.Flag(cmd, (*string)(&o.Accountant), "accountant", "", "method that turns noise into epsilon: "+
-		strings.Join(plan.Accountants(), ", ")+" (default: rdp, analytic where a round takes all examples, or lemma1 where "+
-		"the preset's noise is Lemma 1's)").Values(plan.Accountants()...)
-	command.Flag(cmd, &o.LearningRate, "learning-rate", 0, "learning rate in Lemma 1, which uses one (default: 0.01, the "+
-		"prototype's: the paper states none)")
-	command.Flag(cmd, &o.RoundTime, "round-time", 0, "time of a round, for the traffic (default: what the link makes of "+
-		"it)").Positive()
-	command.Flag(cmd, &o.rate, "link", "100Mbit/s", "rate of a node's link, each way: a number with kbit/s, Mbit/s or "+
-		"Gbit/s")
+		strings.Join(plan.Accountants(), ", ")+"; gdp is analytic (default: rdp, analytic where a round takes all examples, "+
+		"or lemma1 where the preset's noise is Lemma 1's)").Values(plan.Accountants()...)
+	command.Flag(cmd, &o.LearningRate, "learning-rate", 0, "learning rate in Lemma 1 (default: the prototype's 0.01)")
+	command.Flag(cmd, &o.RoundTime, "round-time", 0, "time of a round (default: what the link makes of it)").Positive()
+	command.Flag(cmd, &o.rate, "link", "100Mbit/s", "rate of a node's link, each way, in kbit/s, Mbit/s or Gbit/s")
 	command.Flag(cmd, &o.Link.Latency, "latency", 20*time.Millisecond, "latency between two nodes, one way")
 	command.Flag(cmd, &o.Link.Step, "step", 0, "time of a training step (default: a built-in model's by its size)")
 	command.Flag(cmd, &o.Link.Cores, "cores", 2, "cores of a node")
@@ -125,8 +122,7 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.Link.Nodes, "validators", 0, "nodes, each a validator; the other participants have a worker "+
 		"without a node (default: one for each participant)").Positive()
 	command.Flag(cmd, &o.force, "force", false, "accept tables that have too few rows for their epsilon")
-	command.Flag(cmd, &o.NoiseFloor, "noise-floor", false, "validators reject vectors without noise (default: the "+
-		"preset's)")
+	command.Flag(cmd, &o.NoiseFloor, "noise-floor", false, "reject vectors without noise (default: the preset's)")
 }
 
 // Plannable returns the names of the presets that have an epsilon.
@@ -157,7 +153,7 @@ func (o *options) complete(r *command.Run) error {
 		return fmt.Errorf("preset %q has mechanism %q, which no epsilon describes: plan one of %s", p.Preset,
 			p.Privacy.Mechanism, strings.Join(Plannable(), ", "))
 	}
-	if err := r.Defaults(func() error { o.take(p, all); return nil }); err != nil {
+	if err := r.Defaults(func() error { o.Take(p, all); return nil }); err != nil {
 		return err
 	}
 	if fits, ok := p.Privacy.Fits(o.Samples); !ok {
@@ -203,35 +199,14 @@ func (o *options) base(r *command.Run) (p params.Params, all int, err error) {
 	return p, fits * o.Participants, nil
 }
 
-// take sets the input from parameters and a number of examples.
-func (o *options) take(p params.Params, examples int) {
-	o.Byzantine, o.Rule, o.Rounds = int(p.Rule.Byzantine), p.Rule.Name, int(p.Training.Rounds)
-	o.Width, o.Samples = gradients.Width(p.Grid.Width), max(1, examples/o.Participants)
-	o.NoiseFloor, o.Clip, o.Momentum = p.Privacy.NoiseFloor, p.Privacy.Clip, p.Privacy.WorkerMomentum
-	if p.Privacy.Lemma1Epsilon != 0 { // the plan then shows the lemma's claim beside the true epsilon
-		o.Accountant = plan.Lemma1
-	}
-	if o.Input.Model = model.SpecOf(p.Model); p.Model.Kind == params.ModelExternal {
-		o.Input.Model, o.External = model.Spec{}, p.Model.Dim()
-	}
-	o.SamplingRate, o.Units = p.Privacy.SamplingRate, p.Privacy.Units()
-	o.Unit, o.Neighbours = p.UnitName(), p.Privacy.Neighbours()
-	if p.Model.Kind == params.ModelLogistic {
-		o.Rate = p.Model.Table.TypicalRate()
-	}
-	if o.SamplingRate == 0 { // batches of fixed size count as the whole data set
-		o.SamplingRate, o.Batch = 1, int(p.Privacy.Batch)
-	}
-}
-
 // config returns the limits and timeouts in the genesis and in a node's configuration, for a chain
 // with these parameters, n participants and a number of validators.
 func config(p params.Params, n, validators int) plan.Config {
 	c, a := home.DefaultsFor(p, n, validators)
 	return plan.Config{
 		BlockBytes: p.BlockBytes(n), MostBytes: types.MaxBlockSizeBytes, TxBytes: int64(c.Mempool.MaxTxBytes),
-		Wait:    a.Proposal.Wait.Duration,
-		Propose: c.Consensus.TimeoutPropose, Vote: min(c.Consensus.TimeoutPrevote, c.Consensus.TimeoutPrecommit),
+		Wait: a.Proposal.Wait.Seconds(), Propose: c.Consensus.TimeoutPropose.Seconds(),
+		Vote: min(c.Consensus.TimeoutPrevote, c.Consensus.TimeoutPrecommit),
 	}
 }
 

@@ -35,8 +35,8 @@ resilience conditions hold for f Byzantine of N participants. A rule whose condi
 warning; one that cannot aggregate N-f gradients may not. N' is the number of buckets, half of N rounded up.`,
 		Example: "  spdl rules --validators 20\n  spdl rules --validators 10 --byzantine 2 -o json",
 	}, o.run)
-	command.Flag(cmd, &o.validators, "validators", 4, "participants, N")
-	command.Optional(cmd, &o.byzantine, "byzantine", "Byzantine participants to withstand, f (default: (N-1)/3)")
+	command.Flag(cmd, &o.validators, "validators,n", 4, "participants, N")
+	command.Optional(cmd, &o.byzantine, "byzantine,f", "Byzantine participants to withstand, f (default: (N-1)/3)")
 	return cmd
 }
 
@@ -55,25 +55,18 @@ func (o *rulesOptions) run(r *command.Run, _ []string) error {
 		return command.Usage(fmt.Errorf("--byzantine is %d, want 0 to %d: N = %d withstands %d (N >= 3f+1)", f, n-1, n,
 			params.MaxByzantine(n)))
 	}
-	all, err := ruleReports(n, f)
-	if err != nil {
-		return err
-	}
-	return r.Show(all, func(w io.Writer) { rulesText(w, all, n, f) })
-}
-
-func ruleReports(n, f int) (all []RuleReport, err error) {
+	var all []RuleReport
 	for _, name := range rules.Names() {
-		r, err := rules.Lookup(name)
+		rule, err := rules.Lookup(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		x := RuleReport{Name: name, Why: reason(r.Condition(n, f)), Lacks: reason(r.Feasible(n, f, n-f)), Cost: r.Cost(),
-			Source: r.Source()}
+		x := RuleReport{Name: name, Why: reason(rule.Condition(n, f)), Lacks: reason(rule.Feasible(n, f, n-f)),
+			Cost: rule.Cost(), Source: rule.Source()}
 		x.Usable, x.Holds = x.Lacks == "", x.Lacks+x.Why == ""
 		all = append(all, x)
 	}
-	return all, nil
+	return r.Show(all, func(w io.Writer) { rulesText(w, all, n, f) })
 }
 
 // reason returns an error's text, "" for nil, without the package's name: bucketing wraps an error twice.

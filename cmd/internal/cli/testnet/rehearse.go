@@ -91,12 +91,11 @@ sites, and the net; otherwise all of it is temporary.`,
 	command.Flag(cmd, &o.without, "without", nil, "columns that are no inputs of a drafted schema")
 	command.Flag(cmd, &o.epsilons, "epsilon", nil, "privacy budgets of each participant, as 1,2 (default: the preset's)")
 	command.Flag(cmd, &o.folds, "folds", 5, "parts of each site's rows that are left out in turn, or 0")
-	command.Flag(cmd, &o.repeats, "repeats", 0, "how often folds and noise are drawn (default: 5, or 1 for 10,000 rows "+
-		"and more)").Positive()
+	command.Flag(cmd, &o.repeats, "repeats", 0, "draws of folds and noise (default: 5, 1 from 10,000 rows on)").Positive()
 	command.Flag(cmd, &m.Rounds, "rounds", 0, "rounds (default: the preset's)").Positive()
 	command.Flag(cmd, &m.Rule, "rule", "", "aggregation rule (default: the preset's, with fewer than 4 sites mean)").
 		Values(rules.Names()...)
-	command.Flag(cmd, &o.attacks, "attack", nil, "sites that misbehave, by their order, as 0=sign-flip")
+	command.Flag(cmd, &o.attacks, "attack", nil, "sites that misbehave, as north=sign-flip, or by their order 0=sign-flip")
 	command.Flag(cmd, &m.Seed, "seed", 0, "fix genesis and noise (NO PRIVACY; default: random)").Positive()
 	command.Flag(cmd, &m.Force, "force", false, "train even with too few rows for the epsilon")
 	return cmd
@@ -104,21 +103,16 @@ sites, and the net; otherwise all of it is temporary.`,
 
 func (o *rehearsal) run(r *command.Run, args []string) (err error) {
 	switch {
-	case len(args) > maxSites:
-		return command.Usage(fmt.Errorf("%d files, want at most %d, one for each site", len(args), maxSites))
+	case max(len(args), o.members) > maxSites:
+		return command.Usage(fmt.Errorf("%d files, --members %d: want at most %d", len(args), o.members, maxSites))
 	case len(args) > 1 && o.by != "" || r.Given(&o.members) && (len(args) > 1 || o.by != ""):
 		return command.Usage(errors.New("want several files, --by or --members: each says what the sites are"))
 	case o.Label == "" && o.Schema == "":
 		return command.Usage(errors.New("--label is missing: the column of the labels, or --schema"))
-	case o.members > maxSites:
-		return command.Usage(fmt.Errorf("--members is %d, want at most %d", o.members, maxSites))
 	case o.folds < 0 || o.folds == 1 || o.folds > maxFolds:
 		return command.Usage(fmt.Errorf("--folds is %d, want 2 to %d, or 0 for none", o.folds, maxFolds))
 	case slices.ContainsFunc(o.epsilons, func(epsilon float64) bool { return !(epsilon > 0) }):
 		return command.Usage(fmt.Errorf("--epsilon is %v, want numbers above 0", o.epsilons))
-	}
-	if o.Attacks, err = testnet.ParseAttacks(o.attacks); err != nil {
-		return command.Usage(fmt.Errorf("--attack: %w", err))
 	}
 	o.folder = r.Home
 	if r.Named {

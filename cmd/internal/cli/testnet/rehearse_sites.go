@@ -118,11 +118,14 @@ func (o *rehearsal) split(r *command.Run, file, group string) (err error) {
 		}
 	}
 	m.Validators, m.Data, m.Home, m.Memory = len(o.parts), file, filepath.Join(o.folder, "net"), !r.Named
+	var names []string
 	for i, p := range o.parts {
-		m.Sites = append(m.Sites, p.Path)
+		m.Sites, names = append(m.Sites, p.Path), append(names, p.Name)
 		fmt.Fprintf(r.Err, "node %d is %s, %d rows\n", i, command.Plain(p.Name), p.Rows)
 	}
-	switch {
+	switch m.Attacks, err = testnet.ParseAttacks(o.attacks, names...); {
+	case err != nil:
+		return command.Usage(fmt.Errorf("--attack: %w", err))
 	case len(o.parts) < 2:
 		return fmt.Errorf("%s: %d site, want at least 2", file, len(o.parts))
 	case params.MaxByzantine(len(o.parts)) == 0 && m.Rule == "":

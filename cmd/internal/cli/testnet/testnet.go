@@ -40,23 +40,20 @@ type netOptions struct {
 // declare declares the flags. The command declares its other flags afterwards.
 func (o *netOptions) declare(cmd *cobra.Command) {
 	m := &o.Manifest
-	command.Flag(cmd, &m.Validators, "validators", 4, "nodes, each a validator with its worker").Positive()
+	command.Flag(cmd, &m.Validators, "validators,n", 4, "nodes, each a validator with its worker").Positive()
 	command.Flag(cmd, &m.Relays, "relays", 0, "nodes without keys beside them, which forward: the validators then listen "+
 		"nowhere and dial the relays alone").Positive()
-	command.Flag(cmd, &m.Workers, "workers", 0, "participants beside them without a node, whose workers a few processes "+
-		"run").Positive()
+	command.Flag(cmd, &m.Workers, "workers", 0, "participants beside them whose workers a few processes run").Positive()
 	command.Flag(cmd, &m.Rounds, "rounds", 0, "rounds (default: the preset's)").Positive()
 	command.Flag(cmd, &m.Preset, "preset", preset.Names()[0], "parameters: "+strings.Join(preset.AllNames(), ", ")).
 		Values(preset.AllNames()...)
 	command.Flag(cmd, &m.Params, "params", "", "JSON file of parameters in place of a preset")
 	command.Flag(cmd, &m.Model, "model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
-	command.Flag(cmd, &m.Examples, "examples", 0, "examples of each participant (default: as many as the data give)").
-		Positive()
+	command.Flag(cmd, &m.Examples, "examples", 0, "examples a participant (default: as many as the data give)").Positive()
 	command.Optional(cmd, &o.trainer, "trainer", "program, with arguments, that computes the gradients of an external "+
 		"model, as \"python3 train.py\"")
 	command.Flag(cmd, &m.Rule, "rule", "", "aggregation rule (default: the preset's)").Values(rules.Names()...)
-	command.Flag(cmd, &m.Epsilon, "epsilon", 0, "privacy budget of each participant, which sets the noise (default: the "+
-		"preset's)").Positive()
+	command.Flag(cmd, &m.Epsilon, "epsilon", 0, "privacy budget that sets the noise (default: the preset's)").Positive()
 	command.Flag(cmd, &m.Batch, "batch", 0, "expected examples behind a gradient; the sampling rate and the noise follow "+
 		"(default: the preset's)").Positive()
 	command.Flag(cmd, &m.LearningRate, "learning-rate", 0, "learning rate (default: the preset's, less where --epsilon "+

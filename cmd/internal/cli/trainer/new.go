@@ -47,7 +47,7 @@ func New() *cobra.Command {
 	command.Flag(cmd, &o.features, "features", "", "an npz, Parquet or CSV file with x and y, and perhaps groups")
 	command.Flag(cmd, &o.module.Adapt, "adapt", "", "what is trained of a pretrained PyTorch module: bias, or "+
 		"lora:rank=4 for low-rank products beside its frozen weights (default: what it does not freeze)")
-	command.Flag(cmd, &o.Validators, "validators", 4, "validators, among whom the template's data are dealt out").
+	command.Flag(cmd, &o.Validators, "validators,n", 4, "validators, among whom the template's data are dealt out").
 		Positive()
 	command.Flag(cmd, &o.Rounds, "rounds", 0, "rounds (default: the template's)").Positive()
 	command.Flag(cmd, &o.Epsilon, "epsilon", 0, "privacy budget of every participant, which sets the noise (default: the "+

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -57,4 +58,21 @@ func TestEmptyBlocksAreFolded(t *testing.T) {
 func TestCommitHasFields(t *testing.T) {
 	fields := fieldsOf(&tx.Tx{Body: &tx.Commit{Hash: make([]byte, 32), VrfProof: []byte{1}}})
 	require.Equal(t, []field{{"Hash of the gradient", strings.Repeat("0", 64), true}, {"VRF proof", "01", false}}, fields)
+}
+
+// TestNoteOfTheRule: the table of a round says what its scores mean, of any rule, or that there are none.
+func TestNoteOfTheRule(t *testing.T) {
+	times, weight := 1.5, 0.5
+	for want, v := range map[string]chainview.Verdict{
+		"The score is what the rule mine says of how badly a gradient fits: the lowest fits best.": {Times: &times},
+		"The rule mine scores no whole gradients: it takes coordinates, or means of several.":      {},
+		"": {Weight: &weight},
+	} {
+		r := &Request{Reader: chainview.New(idle{}, idle{}, chainview.Options{}).Reader(t.Context()), URL: &url.URL{},
+			PathValue: func(string) string { return "0" }}
+		b := roundPage{Story: &chainview.Story{Verdicts: []chainview.Verdict{v}}}
+		b.Rule = "mine"
+		b.measure(r)
+		require.Equal(t, want, b.Note)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spdl/spdl/abci/query"
@@ -23,7 +22,7 @@ type roundPage struct {
 	Closed       time.Time // time of the block; zero if the node has dropped it
 	Before, Next *uint64
 	Measure      string // the name of the rule's measure: score or weight; "" if it has none
-	Note         string // an explanation of the rule, if it gives no score
+	Note         string // what the rule's score means, or why there is none
 	Verify       string // the command
 	Point        chainview.Point
 	Epsilon      *float64 // the largest spent epsilon after the round; nil if the node has dropped the block's events
@@ -120,13 +119,11 @@ func (b *roundPage) measure(r *Request) {
 		}
 		b.Shown = append(b.Shown, row)
 	}
-	switch {
-	case b.Measure == "weight" || b.Measure == "score":
-	case strings.HasPrefix(b.Rule, "nnm+"):
-		b.Note = fmt.Sprintf("The rule %s takes the mean of its nearest in place of each gradient, and gives no score.",
-			b.Rule)
-	default:
-		b.Note = fmt.Sprintf("The rule %s weighs coordinates, not whole gradients, and gives no score.", b.Rule)
+	switch b.Measure {
+	case "score":
+		b.Note = fmt.Sprintf("The score is what the rule %s says of how badly a gradient fits: the lowest fits best.", b.Rule)
+	case "":
+		b.Note = fmt.Sprintf("The rule %s scores no whole gradients: it takes coordinates, or means of several.", b.Rule)
 	}
 }
 

@@ -229,7 +229,7 @@ func (c chain) name(i uint32) string {
 // participants returns a row for each participant, those with the most trouble first.
 func (c chain) participants() table {
 	t := table{ID: "participants", Title: "Participants, those with trouble first", Bad: map[int]bool{},
-		About: "Weight is the mean weight of a participant's gradients in Delta: 0 is left out, 1 a full share. " +
+		About: "Weight is the mean of a participant's gradients in Delta: 0 is left out, 1 a full share, - not known. " +
 			"Budget pays: the further rounds that a participant's budget would pay for, even after the training's last.",
 		Head: []string{"participant", "stands out", "reputation", "included", "selected", "weight", "opposed to Delta",
 			"absent", "rounds led", "passed over", "epsilon", "budget pays"}}
