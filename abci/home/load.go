@@ -132,18 +132,23 @@ func RPCAddress(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	scheme, at, ok := strings.Cut(c.RPC.ListenAddress, "://")
-	if !ok {
-		scheme, at = "tcp", c.RPC.ListenAddress
-	}
-	if at == "" {
+	if c.RPC.ListenAddress == "" {
 		return "", errors.New(filepath.Join(dir, "config", "config.toml") + ": rpc.laddr is empty: the node serves no RPC")
+	}
+	return Reachable(c.RPC.ListenAddress), nil
+}
+
+// Reachable turns an address to listen on into one to connect to, with a loopback address for every address.
+func Reachable(laddr string) string {
+	scheme, at, ok := strings.Cut(laddr, "://")
+	if !ok {
+		scheme, at = "tcp", laddr
 	}
 	host, port, err := net.SplitHostPort(at)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
 		at = net.JoinHostPort("127.0.0.1", port)
 	}
-	return scheme + "://" + at, nil
+	return scheme + "://" + at
 }
 
 // readFile returns the content of a file in a home's folder config.

@@ -13,9 +13,9 @@ import (
 	"github.com/spdl/spdl/abci/admission"
 )
 
-// CometBFT v0.40.0 logs this message about a peer at error level, although it also occurs in a
-// healthy net. A test searches CometBFT's source for it.
-const saidPeerStopped = "Stopping peer for error"
+// CometBFT v0.40.0 logs these messages about a peer at error level, although they also occur in a healthy net: the
+// second up to 15 s after block sync has ended. A test searches CometBFT's source for them.
+const saidPeerStopped, saidPeerSilent = "Stopping peer for error", "SendTimeout"
 
 // OfHealthyNet recognizes the errors about a peer that also occur in a healthy net. For such an error it returns the
 // text of a log line at a lower level, and for any other error "". These errors occur if a peer stops, or if the
@@ -25,6 +25,8 @@ func OfHealthyNet(message string, keyvals []any) string {
 		return slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && expected(err) })
 	}
 	switch {
+	case message == saidPeerSilent:
+		return "peer sent no block in time, and block sync asks others"
 	case message != saidPeerStopped:
 	case is(admission.IsStranger):
 		return "peer is no member's node, and is not connected"

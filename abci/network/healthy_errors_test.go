@@ -15,8 +15,10 @@ import (
 
 // TestErrorsOfHealthyNet: a connection that a peer closed, and a stranger get another text. Other errors get none.
 func TestErrorsOfHealthyNet(t *testing.T) {
-	source := stage.CometBFT(t, "p2p")
+	source := stage.CometBFT(t, "p2p", "blocksync")
 	require.Contains(t, source, saidPeerStopped)
+	require.Contains(t, source, `Error("`+saidPeerSilent+`", "`)
+	require.NotEmpty(t, OfHealthyNet(saidPeerSilent, []any{"peer", "a", "timeout", "15s"}))
 	require.NotEmpty(t, OfHealthyNet(saidPeerStopped, []any{"peer", "a", "err", io.EOF}))
 	stranger := (admission.New(config.DefaultConfig(), admission.Policy{}, []app.Participant{{Active: true,
 		ConsensusKey: []byte{1}, NodeIds: []string{"aa"}}}, func() *app.State { return nil })).Admit("bb")

@@ -21,6 +21,8 @@ func (r *Running) logCaughtUp(ctx context.Context, began time.Time, behind func(
 	if s := r.Application.State(); s != nil {
 		r.log.Info("the node has caught up", "height", s.Height, "epoch", s.Progress.Epoch, "round", s.Progress.Round,
 			"peers", r.Node.Switch().Peers().Size(), "seconds", time.Since(began).Seconds())
+		r.votes.current.Store(true)
+		r.votes.compare(s)
 	}
 }
 
@@ -32,5 +34,4 @@ func (r *Running) announce(c *config.Config) {
 	}
 	r.log.Info("the node starts", "version", version.Version, "chain", chain, "node", r.Node.NodeInfo().ID(),
 		"p2p", c.P2P.ListenAddress, "rpc", c.RPC.ListenAddress, "home", c.RootDir, "height", height)
-	r.votes.compare(r.Application.State())
 }

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"bytes"
 	"sync/atomic"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
@@ -21,7 +20,8 @@ type validatorVotes struct {
 	key         crypto.PubKey // the validator key that signs at this node, nil at a relay
 	metrics     *metrics.Metrics
 	logger      log.Logger
-	warned      []byte // the chain's validator key in the last warning
+	current     atomic.Bool  // whether the node has caught up: before that, blocks may be from before a rotation
+	warned      atomic.Value // the chain's validator key in the last warning, a string
 
 	silent atomic.Int64 // the number of decided blocks since the last vote; 0 while the participant has no validator
 }
@@ -42,8 +42,8 @@ func (v *validatorVotes) onFinalized(b *abcitypes.RequestFinalizeBlock, out *app
 	v.metrics.BlocksSinceVote(silent)
 }
 
-// compare warns if the chain has another validator key for the node's participant than this node's
-// key, once for each such key. It reports whether the participant has a validator.
+// compare warns if the chain has another validator key for the node's participant than this node's key, once for each
+// such key, and not while the node catches up. It reports whether the participant has a validator.
 func (v *validatorVotes) compare(s *app.State) bool {
 	if v.key == nil || s == nil {
 		return false
@@ -52,8 +52,7 @@ func (v *validatorVotes) compare(s *app.State) bool {
 	if p == nil || !p.Active || len(p.ConsensusKey) != ed25519.PubKeySize {
 		return false
 	}
-	if !bytes.Equal(p.ConsensusKey, v.key.Bytes()) && !bytes.Equal(p.ConsensusKey, v.warned) {
-		v.warned = p.ConsensusKey
+	if key := string(p.ConsensusKey); v.current.Load() && key != string(v.key.Bytes()) && v.warned.Swap(key) != key {
 		v.logger.Warn("this node signs no block: the chain has another validator key for its participant; stop the node, "+
 			"put the priv_validator_key.json of that key in place, start it", "participant", p.Index,
 			"chain", ed25519.PubKey(p.ConsensusKey).Address(), "here", v.key.Address(), "height", s.Height)

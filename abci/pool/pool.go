@@ -2,6 +2,7 @@ package pool
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -96,7 +97,8 @@ func New(state *app.State, limit int64, wait Patience, now func() time.Time) *Po
 func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 	at := slotOf(t)
 	p.mu.Lock()
-	state, before, err := p.state, p.txAt(at), p.checkVacant(at, t)
+	// before is the transaction in the slot, or the aggregate that was dropped from it because its execution failed
+	state, before, err := p.state, cmp.Or(p.slots[at], p.rejected[at].Tx), p.checkVacant(at, t)
 	p.mu.Unlock()
 	if errors.Is(err, ErrOccupied) && before != nil && at.ofRound() {
 		return p.conflict(state, before, t), err
@@ -158,15 +160,6 @@ func (p *Pool) CommittedState() *app.State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.state
-}
-
-// txAt returns the transaction in the slot at, or the aggregate that was dropped from that slot
-// because its execution failed.
-func (p *Pool) txAt(at slot) *tx.Tx {
-	if held := p.slots[at]; held != nil {
-		return held
-	}
-	return p.rejected[at].Tx
 }
 
 func (p *Pool) conflict(s *app.State, before, t *tx.Tx) *tx.Tx {

@@ -31,7 +31,7 @@ func (c *Precomputer) Run(v Snapshot) {
 			}
 		}()
 		if err := v.State.Precompute(v.Pending); err != nil {
-			c.Log.Error("precomputing the aggregate failed", "err", err)
+			c.Log.Info("the aggregate is not computed ahead: a block that needs it computes it", "err", err)
 		}
 	})
 }

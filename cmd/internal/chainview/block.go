@@ -44,12 +44,8 @@ func (r *Reader) BlockResults(height int64) (txs []*abcitypes.ExecTxResult, even
 // EpsilonAt returns the epsilon of the round that a block closed, from the block's events. It
 // returns nil if the node does not keep the block's results, or if the chain has no guarantee.
 func (r *Reader) EpsilonAt(height uint64) *float64 {
-	h := int64(height)
-	results, err := r.rpc.BlockResults(r.Ctx, &h)
-	if err != nil {
-		return nil
-	}
-	return client.EpsilonIn(results.FinalizeBlockEvents)
+	_, events, _ := r.Chain.Reader(r.Ctx).BlockResults(int64(height))
+	return client.EpsilonIn(events)
 }
 
 // A Turn is what a block did for a round: its transactions commit to gradients, or the block closes it.

@@ -24,6 +24,7 @@ func configuration(_ context.Context, h *Home) Finding {
 		return fail("correct the key (spdl config set KEY VALUE), or name the home with --home", "%v", h.Invalid)
 	}
 	w := h.App.Worker
+	w.Enabled = w.Enabled && !h.isSigner()
 	if data := home.InHome(h.Config, w.Data); w.Enabled && w.Data != "" && w.Data != home.EmbeddedData {
 		if _, err := os.Stat(data); err != nil {
 			return fail("set worker.data to a folder or file that the node's user can read", "worker.data: %v", err)
@@ -85,9 +86,4 @@ func reachable(address string) bool {
 }
 
 // hostPort returns an address without its scheme.
-func hostPort(address string) string {
-	if _, at, found := strings.Cut(address, "://"); found {
-		return at
-	}
-	return address
-}
+func hostPort(address string) string { return address[strings.LastIndex(address, "/")+1:] }

@@ -105,7 +105,12 @@ func Examine(ctx context.Context, h *Home) []Finding {
 func (c check) run(ctx context.Context, h *Home) (f Finding) {
 	ctx, cancel := context.WithTimeout(ctx, 3*askTimeout)
 	defer cancel()
-	if f = skip("the configuration cannot be read"); h.Invalid == nil || c.name == "configuration" {
+	switch {
+	case h.Invalid != nil && c.name != "configuration":
+		f = skip("the configuration cannot be read")
+	case h.isSigner() && !slices.Contains(ofSigner, c.name):
+		f = skip("the home of a signer runs no node")
+	default:
 		f = c.of(ctx, h)
 	}
 	if c.name != "ports" && f.Remedy != "" && strings.Contains(f.Found, fs.ErrPermission.Error()) {

@@ -77,16 +77,23 @@ func (h *Home) contents(ctx context.Context, files []string) Finding {
 	}
 	store, participant := home.NewKeystore(h.Config.RootDir, nil), home.InHome(h.Config, h.App.Worker.KeyFile)
 	_, err = os.Stat(participant)
-	if errors.Is(err, os.ErrNotExist) && h.App.Worker.Enabled && h.App.Worker.Signer == "" {
+	who, needed := "node", h.App.Worker.Enabled && h.App.Worker.Signer == ""
+	if h.isSigner() {
+		who, needed = "signer", h.App.Signer.Listen != ""
+	}
+	if errors.Is(err, os.ErrNotExist) && needed {
 		return fail("restore it from a backup, or name the signer that has it (spdl config set worker.signer ADDRESS); if "+
-			"it is lost, the members remove the participant, and a new home joins", "%s is missing: the node does not start",
-			participant)
+			"it is lost, the members remove the participant, and a new home joins", "%s is missing: the %s does not start",
+			participant, who)
 	}
 	if _, err := store.LoadKeys(participant); err != nil {
 		if _, err := store.LoadValidatorKey(participant); err == nil {
 			return fail("if the two files are exchanged, exchange them back; if not, restore this one from a backup",
 				"%s has no VRF key: it is no participant's key file, but perhaps %s", participant, h.Config.PrivValidatorKeyFile())
 		}
+	}
+	if h.isSigner() {
+		return Finding{} // it has no node
 	}
 	return h.nodeKey(ctx)
 }
@@ -171,7 +178,9 @@ func divergence(_ context.Context, h *Home) Finding {
 // journal compares the worker's journal with the chain.
 func journal(ctx context.Context, h *Home) Finding {
 	switch {
-	case !h.App.Worker.Enabled:
+	case h.isSigner() && h.App.Signer.Listen == "":
+		return skip("signer.listen is empty: this signer signs no gradients")
+	case !h.App.Worker.Enabled && !h.isSigner():
 		return skip("worker.enabled is false")
 	case home.IsWorkerGroup(h.Config, h.App):
 		return skip("a worker group: each of its workers checks its own")
@@ -195,7 +204,7 @@ func journal(ctx context.Context, h *Home) Finding {
 		return fail("make it readable for the node's user", "%v", err)
 	case info.New:
 		return ok("%s: nothing is signed yet", path)
-	case info.Missing && h.hasData():
+	case info.Missing && (h.hasData() || h.isSigner()):
 		return warn("none: the worker begins a new journal, and sits out the round that is open", "%s is missing", path)
 	case info.Missing:
 		return ok("there is none, and no chain yet")
@@ -203,27 +212,13 @@ func journal(ctx context.Context, h *Home) Finding {
 		return fail("put back the journal of this chain; if there is none, move the file away, and the worker begins a new "+
 			"one and sits out the open round", "%s is of chain %q, genesis of %q", path,
 			info.ChainID, h.Genesis.ChainID)
+	case h.isSigner():
+		return ok("%s: %d gradients signed", path, info.Signed)
 	}
 	all, err := h.participants(ctx)
 	if err != nil {
 		return skip("the chain's participants cannot be read: %v", err)
 	}
-	return journalOf(all, path, info)
-}
-
-// otherUnit returns an error if the home's unit of privacy is not the chain's.
-func otherUnit(h *Home, info worker.JournalInfo) error {
-	g, err := home.GenesisOf(h.Config)
-	pinned, unit := cmp.Or(h.App.Worker.Unit, info.Unit), g.Params.UnitName()
-	if err != nil || pinned == "" || pinned == unit { // another check is about a genesis that cannot be read
-		return nil
-	}
-	return fmt.Errorf("this home counts epsilon for the unit of privacy %q, and the chain's is %q: the worker takes no "+
-		"part", pinned, unit)
-}
-
-// journalOf compares a journal with the chain's record of its participant.
-func journalOf(all []app.Participant, path string, info worker.JournalInfo) Finding {
 	i := slices.IndexFunc(all, func(p app.Participant) bool { return string(p.Id) == string(info.ID) })
 	switch {
 	case i < 0:
@@ -235,4 +230,15 @@ func journalOf(all []app.Participant, path string, info worker.JournalInfo) Find
 	}
 	return ok("%d gradients signed by participant %d, %d of them counted by the chain", info.Signed, all[i].Index,
 		all[i].Participations)
+}
+
+// otherUnit returns an error if the home's unit of privacy is not the chain's.
+func otherUnit(h *Home, info worker.JournalInfo) error {
+	g, err := home.GenesisOf(h.Config)
+	pinned, unit := cmp.Or(h.App.Worker.Unit, info.Unit), g.Params.UnitName()
+	if err != nil || pinned == "" || pinned == unit { // another check is about a genesis that cannot be read
+		return nil
+	}
+	return fmt.Errorf("this home counts epsilon for the unit of privacy %q, and the chain's is %q: the worker takes no "+
+		"part", pinned, unit)
 }

@@ -48,7 +48,7 @@ func Look(ctx context.Context, dir, rpc string, witnesses map[string]*client.Cli
 		return h
 	}
 	h.Genesis, h.NoGenesis = home.ReadGenesis(h.Config)
-	if rpc == "" {
+	if rpc == "" || h.isSigner() {
 		return h
 	}
 	c, err := client.New(rpc)

@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
 )
 
@@ -11,9 +12,6 @@ type HomeLine struct {
 	Name, Text string // untrusted: the node chooses them
 	Concern    bool   // whether the line is about a fact that keeps the participant or the validator from its work
 }
-
-// consented is the value of Home.Consent for which the operator has nothing to do.
-const consented = "consented"
 
 // HomeLines returns the node's declaration as lines of text for an operator.
 func HomeLines(h *query.Home) (all []HomeLine) {
@@ -53,7 +51,7 @@ func HomeLines(h *query.Home) (all []HomeLine) {
 		add(true, "validator", "silent: no vote of it in the last %d blocks (spdl doctor)", h.BlocksSinceVote)
 	}
 	if h.Consent != "" {
-		add(h.Consent != consented, "consent", "%s (spdl consent)", h.Consent)
+		add(h.Consent != home.ConsentGiven, "consent", "%s (spdl consent)", h.Consent)
 	}
 	return all
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 )
@@ -102,10 +104,9 @@ func (h *Home) bytesOf(g app.Genesis, n int, rounds uint64) uint64 {
 // size returns the bytes of the files in a folder, 0 if there is none.
 func size(dir string) (sum uint64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			if errors.Is(err, fs.ErrNotExist) { // the database has compacted the file away
-				return nil
-			}
+		if errors.Is(err, fs.ErrNotExist) { // the database has compacted the file away
+			return nil
+		} else if err != nil || d.IsDir() {
 			return err
 		}
 		if info, err := d.Info(); err == nil {
@@ -129,6 +130,13 @@ func amount(n uint64) string {
 
 // needDescriptors is the number of open descriptors of a node with many peers and many readers, with room to spare.
 const needDescriptors = 4096
+
+// fileLimit returns the number of files that a process of this user may open. Go raises the soft limit to the hard one.
+func fileLimit() (uint64, error) {
+	var limit unix.Rlimit
+	err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
+	return limit.Cur, err
+}
 
 // descriptors compares the limit of open files with needDescriptors.
 func descriptors(_ context.Context, h *Home) Finding {

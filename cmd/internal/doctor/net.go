@@ -19,10 +19,13 @@ type Examined struct {
 // Net examines the homes of a folder together: which run, whether the chain stands, and whether two have the same key.
 func Net(ctx context.Context, homes []Examined) Finding {
 	var stopped, hang, twice []string
+	signers := 0 // their homes have no node
 	stands, holders := false, map[string]string{}
 	for _, e := range homes {
 		h, name := e.Home, filepath.Base(e.Dir)
-		if h.Hangs {
+		if h.isSigner() {
+			signers++
+		} else if h.Hangs {
 			hang = append(hang, name)
 		} else if !h.runs() {
 			stopped = append(stopped, name)
@@ -33,9 +36,11 @@ func Net(ctx context.Context, homes []Examined) Finding {
 		for _, f := range e.Findings {
 			stands = stands || f.Check == "last block" && f.Level == Fail
 		}
-		_, participant := h.ownParticipant(ctx, nil)
-		keys := []string{string(participant)}
-		if key, err := h.validatorKey(); err == nil && key != nil {
+		var keys []string // those that the home itself holds
+		if _, participant := h.ownParticipant(ctx, nil); h.App.Worker.Signer == "" {
+			keys = append(keys, string(participant))
+		}
+		if key, err := h.validatorKey(); err == nil && key != nil && h.Config.PrivValidatorListenAddr == "" {
 			keys = append(keys, string(key.Bytes()))
 		}
 		for _, key := range keys {
@@ -45,7 +50,7 @@ func Net(ctx context.Context, homes []Examined) Finding {
 			holders[key] = name
 		}
 	}
-	f := ok("%d homes: %d run", len(homes), len(homes)-len(stopped)-len(hang))
+	f := ok("%d homes: %d run", len(homes), len(homes)-signers-len(stopped)-len(hang))
 	if len(hang) > 0 {
 		f = fail("end those that hang, and start them; the check databases names the process", "%s, %d hang (%s)", f.Found,
 			len(hang), strings.Join(hang, ", "))

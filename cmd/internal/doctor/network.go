@@ -15,6 +15,7 @@ import (
 
 	"github.com/spdl/spdl/abci/admission"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/probe"
 )
@@ -73,12 +74,8 @@ func port(ctx context.Context, address string, runs bool) error {
 		}
 		return l.Close()
 	}
-	host, number, err := net.SplitHostPort(address)
-	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
-		address = net.JoinHostPort("127.0.0.1", number)
-	}
 	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp", address)
+	c, err := d.DialContext(ctx, "tcp", hostPort(home.Reachable(address)))
 	if err != nil {
 		return err
 	}

@@ -106,21 +106,15 @@ func (h *Home) gone(ctx context.Context) string {
 	if p == nil || p.Active {
 		return ""
 	}
-	return fmt.Sprintf("participant %d has left or was removed%s", p.Index, h.leftAt(ctx, p.Index))
-}
-
-// leftAt returns the height at which a participant left, as " at height H", or "" if the height is not known.
-func (h *Home) leftAt(ctx context.Context, index uint32) string {
-	if !h.runs() {
-		return ""
+	gone, first := fmt.Sprintf("participant %d has left or was removed", p.Index), 1
+	if h.runs() {
+		query := fmt.Sprintf("enactment.kind = 'remove' AND enactment.participant = '%d'", p.Index)
+		found, err := h.Client.RPC().BlockSearch(ctx, query, &first, &first, "desc")
+		if err == nil && len(found.Blocks) > 0 {
+			gone += fmt.Sprintf(" at height %d", found.Blocks[0].Block.Height)
+		}
 	}
-	first := 1
-	query := fmt.Sprintf("enactment.kind = 'remove' AND enactment.participant = '%d'", index)
-	found, err := h.Client.RPC().BlockSearch(ctx, query, &first, &first, "desc")
-	if err != nil || len(found.Blocks) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" at height %d", found.Blocks[0].Block.Height)
+	return gone
 }
 
 // takesPart searches the last rounds of the epoch for a gradient of an active participant.

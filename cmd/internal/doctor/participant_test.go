@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -175,6 +177,44 @@ func TestValidatorSigner(t *testing.T) {
 		require.Equal(t, want, f.Level)
 		require.Contains(t, f.Found, "tcp://127.0.0.1:26659")
 	}
+}
+
+// TestSignerHome: in the home of a signer of both kinds of keys the checks of its keys, journal and last signature are
+// made, and those of a node are skipped. Its keys are not the node's too.
+func TestSignerHome(t *testing.T) {
+	node, rpc := stopped(t)
+	dir := filepath.Join(t.TempDir(), "vault")
+	require.NoError(t, home.MoveToSigner(node.Config, node.App, home.NewKeystore(node.Config.RootDir, nil),
+		home.SignerMove{Dir: dir, Signer: home.SignerConfig{Listen: "unix:///run/spdl/a.sock", Connect: "127.0.0.1:1",
+			NodeID: string(node.nodeID()), Certificates: "config/signer", Rate: 1}, Address: "unix:///run/spdl/a.sock"}))
+	h := Look(t.Context(), dir, rpc, nil)
+	require.NoError(t, h.Invalid)
+	h.System = healthy
+	require.Contains(t, one(t, h, "validator").Found, "the signer has no key")
+	for from, to := range map[string]string{node.Config.PrivValidatorKeyFile(): h.Config.PrivValidatorKeyFile(),
+		node.Config.PrivValidatorStateFile(): h.Config.PrivValidatorStateFile()} {
+		require.NoError(t, os.Rename(from, to))
+	}
+	require.Equal(t, Warn, one(t, h, "validator").Level, "no signature")
+	require.NoError(t, os.WriteFile(h.Config.PrivValidatorStateFile(), []byte(`{"height":"7","round":0,"step":3}`), 0o600))
+	for _, f := range Examine(t.Context(), h) {
+		applies := slices.Contains(ofSigner, f.Check) && f.Check != "genesis of others" // without a witness
+		require.Equal(t, applies, f.Level != Skip, f)
+		require.NotEqual(t, Fail, f.Level, f)
+	}
+	node = Look(t.Context(), node.Config.RootDir, rpc, nil)
+	f := Net(t.Context(), []Examined{{Dir: "node", Home: node}, {Dir: dir, Home: h}})
+	require.Equal(t, "2 homes: 0 run, 1 stopped (node)", f.Found)
+	f = Net(t.Context(), []Examined{{Dir: "copy", Home: h}, {Dir: dir, Home: h}})
+	require.Contains(t, f.Found, "the same participant's or validator's key: copy and vault")
+
+	journal := home.Journals(h.Config, h.App)
+	require.NoError(t, os.Remove(journal))
+	require.Equal(t, Warn, one(t, h, "journal").Level)
+	require.NoError(t, os.Chmod(home.InHome(h.Config, h.App.Worker.KeyFile), 0o644))
+	require.Contains(t, one(t, h, "keys").Found, "0644")
+	require.NoError(t, os.Remove(home.InHome(h.Config, h.App.Worker.KeyFile)))
+	require.Contains(t, one(t, h, "keys").Found, "participant_key.json is missing: the signer does not start")
 }
 
 // TestValidator: a validator key that is not the chain's fails, whether the node runs or not, and so does a validator

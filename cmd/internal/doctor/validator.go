@@ -19,6 +19,8 @@ import (
 // for the home's participant, and looks for recent votes.
 func validator(ctx context.Context, h *Home) Finding {
 	switch {
+	case h.isSigner():
+		return h.signerState()
 	case h.Twin != "":
 		return skip("the check keys is about another node with these keys")
 	case h.App.IsRelay():

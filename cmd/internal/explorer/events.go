@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -45,15 +46,13 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	alive := time.NewTicker(beat)
 	defer alive.Stop()
-	over := time.NewTimer(streamLife)
-	defer over.Stop()
+	ctx, over := context.WithTimeout(r.Context(), streamLife)
+	defer over()
 	for {
 		select {
-		case <-r.Context().Done():
+		case <-ctx.Done():
 			return
 		case <-s.ended:
-			return
-		case <-over.C:
 			return
 		case <-alive.C:
 			if !send([]byte(": still here\n\n")) {

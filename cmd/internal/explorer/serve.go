@@ -127,16 +127,10 @@ func ListenNear(address string) (net.Listener, error) {
 	l, err := Listen(address)
 	host, text, split := net.SplitHostPort(strings.TrimPrefix(address, "tcp://"))
 	port, number := strconv.Atoi(text)
-	if !errors.Is(err, syscall.EADDRINUSE) || split != nil || number != nil {
-		return l, err
+	for k := 1; k <= nextPorts && split == nil && number == nil && errors.Is(err, syscall.EADDRINUSE); k++ {
+		l, err = Listen(net.JoinHostPort(host, strconv.Itoa(port+k)))
 	}
-	for k := 1; k <= nextPorts; k++ {
-		near, err := Listen(net.JoinHostPort(host, strconv.Itoa(port+k)))
-		if err == nil {
-			return near, nil
-		}
-	}
-	return nil, err
+	return l, err
 }
 
 // OpenNear opens an explorer of the node at rpc with the default options, and with an evaluator unless it is nil. The
@@ -164,7 +158,7 @@ func Beside(ctx context.Context, n node.ServiceContext) (ended <-chan struct{}, 
 	logger := n.Logger.With("module", "explorer")
 	o := OptionsOf(n.App, n.Evaluator)
 	o.Log = logger.Info
-	s, err := Open(reachable(n.RPC), o)
+	s, err := Open(home.Reachable(n.RPC), o)
 	if err != nil {
 		return nil, err
 	}
@@ -182,13 +176,4 @@ func Beside(ctx context.Context, n node.ServiceContext) (ended <-chan struct{}, 
 		}
 	}()
 	return done, nil
-}
-
-// reachable turns an address to listen on into an address to connect to. CometBFT takes an empty
-// host for all hosts, so reachable replaces it.
-func reachable(laddr string) string {
-	if port, all := strings.CutPrefix(laddr, "tcp://:"); all {
-		return "tcp://127.0.0.1:" + port
-	}
-	return laddr
 }

@@ -69,12 +69,12 @@ func TestBeside(t *testing.T) {
 // TestReachable: the explorer asks what its own node listens on.
 func TestReachable(t *testing.T) {
 	for laddr, at := range map[string]string{
-		"tcp://:26657": "tcp://127.0.0.1:26657", "tcp://0.0.0.0:26657": "tcp://0.0.0.0:26657",
+		"tcp://:26657": "tcp://127.0.0.1:26657", "tcp://0.0.0.0:26657": "tcp://127.0.0.1:26657",
 		"tcp://127.0.0.1:26657": "tcp://127.0.0.1:26657",
 		"unix:///run/rpc.sock":  "unix:///run/rpc.sock",
 	} {
-		require.Equal(t, at, reachable(laddr))
-		_, err := Open(reachable(laddr), Options{})
+		require.Equal(t, at, home.Reachable(laddr))
+		_, err := Open(home.Reachable(laddr), Options{})
 		require.NoError(t, err)
 	}
 }

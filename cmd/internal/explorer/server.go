@@ -1,5 +1,5 @@
-// Package explorer serves people what a node knows of the training: the pages of package pages, and the same data as
-// JSON under /v1.
+// Package explorer serves people what a node knows of the training: the pages of package pages, and rounds,
+// participants and models as JSON under /v1.
 //
 // The explorer only reads, through the node's public RPC, and trusts neither the node nor its clients. Its
 // Content-Security-Policy blocks what the escaping of the pages misses. It answers only GET and HEAD requests without a

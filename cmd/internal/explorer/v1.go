@@ -21,9 +21,16 @@ const mostRounds, mostPeople, usual, suggested = 1024, 1000, 100, 8
 // api registers the paths of /v1. assets/openapi.json describes them.
 func (s *Server) api(mux *http.ServeMux) {
 	for pattern, answer := range map[string]func(*pages.Request) any{
-		"/v1/status":                 answerStatus,
-		"/v1/params":                 func(r *pages.Request) any { return chainview.Ask[params.Params](r.Reader, "/params") },
-		"/v1/privacy":                answerPrivacy,
+		"/v1/status": func(r *pages.Request) any {
+			status := chainview.Ask[query.Status](r.Reader, "/status")
+			status.Ranking = first(status.Ranking)
+			return status
+		},
+		"/v1/params": func(r *pages.Request) any { return chainview.Ask[params.Params](r.Reader, "/params") },
+		"/v1/privacy": func(r *pages.Request) any {
+			return windowOf(r, chainview.Ask[[]query.Spend](r.Reader, "/privacy"),
+				func(x query.Spend) uint32 { return x.Participant })
+		},
 		"/v1/epochs":                 func(r *pages.Request) any { return r.Epochs() },
 		"/v1/rounds":                 answerRounds,
 		"/v1/rounds/{round}":         answerRound,
@@ -56,17 +63,6 @@ func (s *Server) api(mux *http.ServeMux) {
 
 // first returns the first participants of a list, at most as many as an answer without ?limit= has.
 func first(list []uint32) []uint32 { return list[:min(len(list), usual)] }
-
-func answerStatus(r *pages.Request) any {
-	status := chainview.Ask[query.Status](r.Reader, "/status")
-	status.Ranking = first(status.Ranking)
-	return status
-}
-
-func answerPrivacy(r *pages.Request) any {
-	return windowOf(r, chainview.Ask[[]query.Spend](r.Reader, "/privacy"),
-		func(x query.Spend) uint32 { return x.Participant })
-}
 
 // limitOf returns ?limit=, which is at most most.
 func limitOf(r *pages.Request, most uint64, of string) uint64 {

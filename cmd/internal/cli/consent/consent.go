@@ -87,8 +87,9 @@ func (o *options) run(r *command.Run, args []string) error {
 	}
 	return r.Show(offer, func(w io.Writer) {
 		list(w, []offered{offer})
-		fmt.Fprintf(w, "\n%s epoch %d of chain %s with these parameters: %s\n", verb(offer.Decision), offer.Epoch,
-			offer.ChainID, offer.Params)
+		verb := map[bool]string{true: "rejected", false: "consented to"}[offer.Decision == consent.Rejected]
+		fmt.Fprintf(w, "\n%s epoch %d of chain %s with these parameters: %s\n", verb, offer.Epoch, offer.ChainID,
+			offer.Params)
 	})
 }
 
@@ -108,13 +109,6 @@ func (o *options) decide(ctx context.Context, offer *offered, deciding []home.Pa
 	}
 	offer.Decision, offer.Decided = decision, &records[0].Time
 	return log.Add(records...)
-}
-
-func verb(d consent.Decision) string {
-	if d == consent.Rejected {
-		return "rejected"
-	}
-	return "consented to"
 }
 
 // notAsked is the decision about an epoch that trains without one, because worker.consent is off.

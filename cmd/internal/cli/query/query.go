@@ -147,7 +147,13 @@ var trainingQuestions = []question{
 		})},
 	{use: "model [[EPOCH] ROUND]", example: "spdl query model 41 -o json",
 		short: "The model's parameters, now or after a closed round: base64 " +
-			"of little-endian float64", args: RoundArgs, path: ofModel,
+			"of little-endian float64", args: RoundArgs,
+		path: func(ctx context.Context, c *client.Client, args []string) (string, error) {
+			if len(args) == 0 {
+				return "model", nil
+			}
+			return ofRound("model")(ctx, c, args)
+		},
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
 			m, err := modelArgument(ctx, c, args)
 			return m, func(w io.Writer) {
@@ -327,14 +333,6 @@ func ofRound(name string) Path {
 		epoch, t, err := RoundArgument(ctx, c, args)
 		return fmt.Sprintf("%s/%d/%d", name, epoch, t), err
 	}
-}
-
-// ofModel is the Path of the current model, or of the model after a round.
-func ofModel(ctx context.Context, c *client.Client, args []string) (string, error) {
-	if len(args) == 0 {
-		return "model", nil
-	}
-	return ofRound("model")(ctx, c, args)
 }
 
 // prove answers a question by the value in the state and its proof.
