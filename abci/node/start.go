@@ -15,6 +15,7 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/libs/service"
 	cmtnode "github.com/cometbft/cometbft/node"
+	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/types"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -57,6 +58,10 @@ func build(c *config.Config, application abcitypes.Application, validator types.
 		n, err := cmtnode.NewNode(c, signer{validator, executable(d.State)}, nodeKey,
 			clients{application}, func() (*types.GenesisDoc, error) { return home.ReadGenesis(c) },
 			d.Provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
+		if lookup := (p2p.ErrNetAddressLookup{}); errors.As(err, &lookup) {
+			return nil, fmt.Errorf("config.toml: p2p.external_address is %q, a name that this host must resolve at the node's "+
+				"start: give an address, or the name in /etc/hosts: %w", c.P2P.ExternalAddress, err)
+		}
 		if err != nil {
 			return nil, err
 		}

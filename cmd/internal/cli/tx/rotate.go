@@ -200,7 +200,12 @@ func (r *rotation) carryOut(ctx context.Context, t *tx.Tx, p app.Participant, ou
 			return false, err
 		}
 		if !waits {
-			if spoken, err := r.send(ctx, t, out); err != nil {
+			spoken, err := r.send(ctx, t, out)
+			if p, unknown := r.holder(ctx); err != nil && unknown == nil && r.done(p) { // it came into force in between
+				out.Code, out.Log = 0, ""
+				return true, r.settle(out)
+			}
+			if err != nil {
 				return spoken, err
 			}
 		}
