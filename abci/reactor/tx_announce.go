@@ -109,8 +109,8 @@ func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 	_, ofRound := tx.PlaceOf(t)
 	g.mu.Lock()
 	relayed := g.checking[p.hash] > 0
-	p.isRepetition = g.recentTxs.statuses[p.hash].admitted
-	g.recentTxs.add(p.hash, txStatus{p.height, true, ofRound})
+	p.isRepetition = g.recentTxs.isAdmitted(p.hash)
+	g.recentTxs.Add(p.hash, txStatus{p.height, true, ofRound})
 	all := make([]*peerQueue, 0, len(g.queues))
 	for _, b := range g.queues {
 		all = append(all, b)

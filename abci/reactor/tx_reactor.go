@@ -69,7 +69,7 @@ type TxReactor struct {
 	floodPeers map[p2p.ID]bool // the peers to which transactions are sent as CometBFT does
 	queues     map[p2p.ID]*peerQueue
 	checking   map[hash]int // the number of copies of each transaction in CheckTx
-	recentTxs  *recentTxs
+	recentTxs  recentTxs
 
 	receivedBytes map[string]int64 // the number of received bytes by kind
 }
@@ -208,7 +208,7 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 	h := hash(types.Tx(raw).Key())
 	known := g.pool.PoolTx(h) != nil
 	g.mu.Lock()
-	known = known || g.recentTxs.statuses[h].admitted
+	known = known || g.recentTxs.isAdmitted(h)
 	g.checking[h]++
 	box := g.queues[from.ID()]
 	g.mu.Unlock()
@@ -222,9 +222,9 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 		delete(g.checking, h)
 	}
 	// A block may already have taken the transaction out of the pool.
-	admitted = admitted || g.recentTxs.statuses[h].admitted
+	admitted = admitted || g.recentTxs.isAdmitted(h)
 	if !admitted {
-		g.recentTxs.add(h, txStatus{height: height})
+		g.recentTxs.Add(h, txStatus{height: height})
 	}
 	g.mu.Unlock()
 	g.requests.finish(from.ID(), h, admitted)
