@@ -88,13 +88,9 @@ func sameIncluded(a, b tx.Included) bool {
 	return a.Participant == b.Participant && bytes.Equal(a.Hash, b.Hash)
 }
 
-// queryAttempts returns the aggregates that did not close a round. It fails with ErrNotFound if
+// attempts returns the aggregates that did not close a round. It fails with ErrNotFound if
 // this node did not see the round close, or no longer remembers the round.
-func (q *Queries) queryAttempts(s *app.State, arg string) (any, error) {
-	epoch, t, err := roundArgument(s, arg)
-	if err != nil {
-		return nil, err
-	}
+func (q *Queries) attempts(_ *app.State, epoch, t uint64) ([]Attempt, error) {
 	q.Attempts.mu.Lock()
 	defer q.Attempts.mu.Unlock()
 	list, ok := q.Attempts.byRound.Peek(params.RoundID{Epoch: epoch, Round: t})
