@@ -85,7 +85,8 @@ func (s *Keystore) Encrypt(files []string, ask Passphrase) (done []string, err e
 	}
 	if !encrypts {
 		if len(encrypted) > 0 { // a new age key could not decrypt it
-			return nil, fmt.Errorf("%w: %s, and the home has no %s: restore it from a backup", ErrLocked, encrypted[0], s.file)
+			return nil, fmt.Errorf("%w: %s, and the home has no %s: restore it from a backup", ErrLocked, encrypted[0],
+				s.file)
 		}
 		passphrase, err := ask()
 		if err != nil {

@@ -47,7 +47,7 @@ func NewWeighed[K comparable, V any](max int, weigh func(V) int) *Bounded[K, V] 
 // guards the map.
 type LRU[K comparable, V any] = simplelru.LRU[K, V]
 
-// NewLRU returns a map of at most max entries, at least 1. dropped, which may be nil, is told of each entry that leaves.
+// NewLRU returns a map of at most max entries, at least 1. dropped, which may be nil, gets each entry that leaves.
 func NewLRU[K comparable, V any](max int, dropped func(K, V)) *LRU[K, V] {
 	lru, err := simplelru.NewLRU(max, simplelru.EvictCallback[K, V](dropped))
 	if err != nil {
