@@ -1,6 +1,7 @@
 package abci
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -99,29 +100,17 @@ var _ abcitypes.Application = (*Application)(nil)
 // New returns the application on the database o.DB. Its state is the last committed state, or nil
 // if the database has none.
 func New(o Options) (*Application, error) {
-	if o.ProposalWait <= 0 {
-		o.ProposalWait = time.Second
-	}
-	if o.StragglerWait <= 0 {
-		o.StragglerWait = 250 * time.Millisecond
-	}
-	if o.PoolBytes <= 0 {
-		o.PoolBytes = 256 << 20
-	}
-	if o.Logger == nil {
-		o.Logger = log.NewNopLogger()
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.StateMachine == 0 {
-		o.StateMachine = app.Version
-	}
+	o.ProposalWait = cmp.Or(max(0, o.ProposalWait), time.Second)
+	o.StragglerWait = cmp.Or(max(0, o.StragglerWait), 250*time.Millisecond)
+	o.PoolBytes = cmp.Or(max(0, o.PoolBytes), 256<<20)
+	o.Logger = cmp.Or(o.Logger, log.NewNopLogger())
+	o.StateMachine = cmp.Or(o.StateMachine, app.Version)
+	o.GenesisVersion = cmp.Or(o.GenesisVersion, o.StateMachine)
 	if o.Host == nil {
 		o.Host = NoHost{}
 	}
-	if o.GenesisVersion == 0 {
-		o.GenesisVersion = o.StateMachine
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	a := &Application{options: o, log: o.Logger, store: store.New(o.DB), ready: make(chan struct{})}
 	a.snapshotter = store.NewSnapshotter(a.store, o.Now)

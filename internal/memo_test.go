@@ -113,3 +113,21 @@ func TestWeights(t *testing.T) {
 	b.Put(8, 10)
 	require.Equal(t, 1, b.Len())
 }
+
+// TestLRU: the map drops the entry that was added or read least recently, and a look at an entry is no read.
+func TestLRU(t *testing.T) {
+	var dropped []int
+	m := memo.NewLRU(2, func(key int, _ string) { dropped = append(dropped, key) })
+	m.Add(1, "a")
+	m.Add(2, "b")
+	value, ok := m.Peek(1)
+	require.True(t, ok)
+	require.Equal(t, "a", value)
+	m.Add(3, "c")
+	require.Equal(t, []int{1}, dropped)
+	_, ok = m.Get(2)
+	require.True(t, ok)
+	m.Add(4, "d")
+	require.Equal(t, []int{1, 3}, dropped)
+	require.Panics(t, func() { memo.NewLRU[int, int](0, nil) })
+}

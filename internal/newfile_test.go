@@ -25,4 +25,10 @@ func TestNewFile(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(t.TempDir(), "nowhere"), link))
 	require.ErrorContains(t, newfile.Write(link, nil), link+" exists already")
 	require.ErrorContains(t, newfile.Write(filepath.Join(path, "below"), nil), "not a directory")
+
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, newfile.WriteMode(secret, []byte("key"), 0o600))
+	info, err := os.Stat(secret)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode())
 }

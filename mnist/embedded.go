@@ -31,11 +31,7 @@ var embedded = sync.OnceValues(func() (Data, error) {
 func Embedded() (Data, error) { return embedded() }
 
 // assemble reads the two sets of a task and checks that they fit each other.
-func assemble(train, test func() (Set, error)) (Data, error) {
-	var (
-		d   Data
-		err error
-	)
+func assemble(train, test func() (Set, error)) (d Data, err error) {
 	if d.Train, err = train(); err != nil {
 		return Data{}, fmt.Errorf("training set: %w", err)
 	}

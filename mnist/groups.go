@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -80,15 +81,11 @@ func groupLine(r *csv.Reader) (image, group string, line int, err error) {
 
 // everyImage returns an error if an image has no line.
 func everyImage(lines []int) error {
-	first, missing := 0, 0
-	for i, line := range lines {
-		if line != 0 {
-			continue
+	first, missing := slices.Index(lines, 0), 0
+	for _, line := range lines {
+		if line == 0 {
+			missing++
 		}
-		if missing == 0 {
-			first = i
-		}
-		missing++
 	}
 	if missing == 0 {
 		return nil

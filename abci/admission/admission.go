@@ -87,10 +87,8 @@ func New(c *config.Config, p Policy, genesis []app.Participant, state func() *ap
 // peerIDs parses a list of node ids separated by commas.
 func peerIDs(list string) map[p2p.ID]bool {
 	ids := map[p2p.ID]bool{}
-	for id := range strings.SplitSeq(list, ",") {
-		if id = strings.ToLower(strings.TrimSpace(id)); id != "" {
-			ids[p2p.ID(id)] = true
-		}
+	for _, id := range SplitList(list) {
+		ids[p2p.ID(strings.ToLower(id))] = true
 	}
 	return ids
 }

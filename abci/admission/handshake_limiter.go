@@ -2,14 +2,16 @@ package admission
 
 import (
 	"errors"
+	"maps"
 	"net"
 	"net/netip"
 	"sync"
 	"time"
 
 	"github.com/cometbft/cometbft/p2p"
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"golang.org/x/time/rate"
+
+	"github.com/spdl/spdl/internal/memo"
 )
 
 // errTooManyHandshakes is the error for a connection that the handshakeLimiter rejects.
@@ -38,16 +40,13 @@ type handshakeLimiter struct {
 	mu           sync.Mutex
 	trustedTimes map[string]time.Time // for each known address, the time of the last call of add
 
-	strangerLimiter *rate.Limiter                     // the rate of handshakes from unknown addresses
-	strangerTimes   *simplelru.LRU[string, time.Time] // the time of the last handshake from each unknown address
+	strangerLimiter *rate.Limiter                // the rate of handshakes from unknown addresses
+	strangerTimes   *memo.LRU[string, time.Time] // the time of the last handshake from each unknown address
 }
 
 func newHandshakeLimiter() *handshakeLimiter {
-	recent, err := simplelru.NewLRU[string, time.Time](maxAddresses, nil)
-	if err != nil {
-		panic(err) // unreachable: NewLRU rejects only sizes below 1
-	}
-	return &handshakeLimiter{now: time.Now, trustedTimes: map[string]time.Time{}, strangerTimes: recent,
+	return &handshakeLimiter{now: time.Now, trustedTimes: map[string]time.Time{},
+		strangerTimes:   memo.NewLRU[string, time.Time](maxAddresses, nil),
 		strangerLimiter: rate.NewLimiter(handshakeRate, handshakeBurst)}
 }
 
@@ -58,11 +57,7 @@ func (d *handshakeLimiter) add(ip string) {
 	defer d.mu.Unlock()
 	now := d.now()
 	if _, ok := d.trustedTimes[ip]; !ok && len(d.trustedTimes) >= maxAddresses {
-		for ip, at := range d.trustedTimes {
-			if now.Sub(at) > addressMemory {
-				delete(d.trustedTimes, ip)
-			}
-		}
+		maps.DeleteFunc(d.trustedTimes, func(_ string, at time.Time) bool { return now.Sub(at) > addressMemory })
 		if len(d.trustedTimes) >= maxAddresses {
 			return
 		}

@@ -10,7 +10,8 @@ import (
 
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/p2p"
-	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/spdl/spdl/internal/memo"
 )
 
 const (
@@ -24,16 +25,12 @@ const (
 
 // strangerLog remembers which rejected nodes were logged, and when. Control.mu guards it.
 type strangerLog struct {
-	logged *simplelru.LRU[p2p.ID, time.Time]
+	logged *memo.LRU[p2p.ID, time.Time]
 	line   time.Time // the time of the last line
 }
 
 func newStrangerLog() strangerLog {
-	said, err := simplelru.NewLRU[p2p.ID, time.Time](maxStrangers, nil)
-	if err != nil {
-		panic(err) // unreachable: NewLRU rejects only sizes below 1
-	}
-	return strangerLog{logged: said}
+	return strangerLog{logged: memo.NewLRU[p2p.ID, time.Time](maxStrangers, nil)}
 }
 
 // shouldLog reports whether to log the rejection of a node now. If so, it records that the node was logged.

@@ -13,6 +13,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // ErrPiece means that a piece of a long answer is malformed, or belongs to another answer than the first piece.
@@ -71,10 +72,8 @@ func (c *Client) fetchLong(ctx context.Context, path string) (head query.RangeIn
 		case refused || errors.Is(err, ErrPiece):
 			height, data = 0, nil
 		}
-		select {
-		case <-ctx.Done():
+		if wait.For(ctx, faultPause) != nil {
 			return query.RangeInfo{}, nil, fmt.Errorf("%w, after %d of %d bytes: %w", ctx.Err(), len(data), head.Bytes, err)
-		case <-time.After(faultPause):
 		}
 	}
 }

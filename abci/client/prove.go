@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // ProvenAnswer is an answer with a proof. It must not be trusted before the proof is verified.
@@ -84,11 +85,9 @@ func (c *Client) HeaderOf(ctx context.Context, chainID string, height int64, has
 				"leads to %X: %w",
 				height, height+1, found[0], found[1], hash, proof.ErrNotProven)
 		}
-		select {
-		case <-ctx.Done():
+		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
 			return nil, fmt.Errorf("the header of height %d, which has the application hash, is not there yet: %w", height+1,
-				ctx.Err())
-		case <-time.After(50 * time.Millisecond):
+				err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // ErrNotTaken means that a node cannot accept a transaction for a reason other than its validity:
@@ -61,13 +63,8 @@ func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (in
 		case ctx.Err() == nil:
 			away = fmt.Errorf("%w: %w", ErrUnreachable, err)
 		}
-		select {
-		case <-ctx.Done():
-			if away != nil {
-				return 0, away
-			}
-			return 0, ctx.Err()
-		case <-time.After(poll):
+		if err := wait.For(ctx, poll); err != nil {
+			return 0, cmp.Or(away, err)
 		}
 	}
 }

@@ -75,14 +75,13 @@ func (d *Set) lastOpened(id string) dbm.DB {
 }
 
 // Close closes the databases that CometBFT has not closed.
-func (d *Set) Close() error {
+func (d *Set) Close() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var errs []error
 	for _, db := range d.opened {
-		errs = append(errs, db.Close())
+		err = errors.Join(err, db.Close())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // database is a database that returns no error for a read after Close: the read finds no value.

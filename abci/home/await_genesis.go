@@ -6,6 +6,8 @@ import (
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
+
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // AwaitGenesis waits until the genesis time of a home or until ctx ends, and logs that it waits. It must be called
@@ -15,16 +17,11 @@ func AwaitGenesis(ctx context.Context, c *config.Config, logger log.Logger) erro
 	if err != nil {
 		return err
 	}
-	wait := time.Until(doc.GenesisTime)
-	if wait <= 0 {
+	ahead := time.Until(doc.GenesisTime)
+	if ahead <= 0 {
 		return nil
 	}
 	logger.With("module", "app").Error("the genesis time is ahead of this host's clock: waiting for it", "genesis_time",
-		doc.GenesisTime, "wait", wait.Round(time.Second))
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(wait):
-		return nil
-	}
+		doc.GenesisTime, "wait", ahead.Round(time.Second))
+	return wait.For(ctx, ahead)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cometbft/cometbft/config"
 
 	"github.com/spdl/spdl/app/worker/signer"
+	"github.com/spdl/spdl/internal/newfile"
 )
 
 // maxBackup is the max total size of a backup's files, in bytes.
@@ -179,10 +180,5 @@ func restoreFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Sync(), f.Close())
+	return newfile.WriteMode(path, data, 0o600)
 }

@@ -3,8 +3,6 @@ package home
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	dbm "github.com/cometbft/cometbft-db"
 	"github.com/cometbft/cometbft/config"
@@ -37,12 +35,9 @@ func StoredProgress(state, blocks dbm.DB, journal string) (string, error) {
 
 // StoredProgressIn returns StoredProgress for the home of a stopped node.
 func StoredProgressIn(c *config.Config, a AppConfig) (begun string, err error) {
-	dbs := []dbm.DB{dbm.NewMemDB(), dbm.NewMemDB()}
-	for i, name := range []string{"state", "blockstore"} {
-		if _, err := os.Stat(filepath.Join(c.DBDir(), name+".db")); errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		db, err := OpenDB(c, name)
+	var dbs []dbm.DB
+	for _, name := range []string{"state", "blockstore"} {
+		db, err := openStored(c, name)
 		if err != nil && isLocked(err) {
 			return "", fmt.Errorf("a node runs in the home %s: stop it first", c.RootDir)
 		}
@@ -50,7 +45,7 @@ func StoredProgressIn(c *config.Config, a AppConfig) (begun string, err error) {
 			return "", err
 		}
 		defer func() { err = errors.Join(err, db.Close()) }()
-		dbs[i] = db
+		dbs = append(dbs, db)
 	}
 	return StoredProgress(dbs[0], dbs[1], Journals(c, a))
 }

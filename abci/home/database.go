@@ -3,6 +3,7 @@ package home
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -64,6 +65,14 @@ func OpenDB(c *config.Config, name string) (dbm.DB, error) {
 		return nil, store.DamageOf(filepath.Join(c.DBDir(), name+".db"), err)
 	}
 	return db, nil
+}
+
+// openStored opens a database of a stopped node to read it, an empty one in memory if the home has none of that name.
+func openStored(c *config.Config, name string) (dbm.DB, error) {
+	if _, err := os.Stat(filepath.Join(c.DBDir(), name+".db")); errors.Is(err, os.ErrNotExist) {
+		return dbm.NewMemDB(), nil
+	}
+	return OpenDB(c, name)
 }
 
 // IsDamaged reports whether an error says that a database is damaged.

@@ -25,6 +25,9 @@ func CheckPassphrase(passphrase string) error {
 // writeIdentity encrypts the home's age key with a passphrase, and writes the result to the
 // keystore's file. After a crash that file is either the old file or the whole new file.
 func (s *Keystore) writeIdentity(identity *age.X25519Identity, passphrase string) error {
+	if err := CheckPassphrase(passphrase); err != nil {
+		return err
+	}
 	to, err := scryptRecipient(passphrase)
 	if err != nil {
 		return err
@@ -52,9 +55,6 @@ func (s *Keystore) writeIdentity(identity *age.X25519Identity, passphrase string
 // newIdentity makes the age key of a home, encrypts it with the passphrase, and writes it to
 // config/identity.age. The caller has checked that the home has no such file.
 func (s *Keystore) newIdentity(passphrase string) error {
-	if err := CheckPassphrase(passphrase); err != nil {
-		return err
-	}
 	identity, err := age.GenerateX25519Identity()
 	if err != nil {
 		return err
@@ -64,9 +64,6 @@ func (s *Keystore) newIdentity(passphrase string) error {
 
 // ChangePassphrase encrypts the home's age key with another passphrase. The key files do not change.
 func (s *Keystore) ChangePassphrase(passphrase string) error {
-	if err := CheckPassphrase(passphrase); err != nil {
-		return err
-	}
 	identity, err := s.unlock()
 	if err != nil {
 		return err
@@ -82,9 +79,14 @@ func (s *Keystore) Encrypt(files []string, ask Passphrase) (done []string, err e
 	if err != nil {
 		return nil, err
 	}
+	plain, encrypted, err := divide(files)
+	if err != nil {
+		return nil, err
+	}
 	if !encrypts {
-		if err := s.refuseForeign(files); err != nil {
-			return nil, err
+		if len(encrypted) > 0 { // a new age key could not decrypt it
+			return nil, fmt.Errorf("%w: %s, and the home has no %s: restore it from a backup", ErrLocked, encrypted[0],
+				s.file)
 		}
 		passphrase, err := ask()
 		if err != nil {
@@ -96,17 +98,12 @@ func (s *Keystore) Encrypt(files []string, ask Passphrase) (done []string, err e
 	} else if _, err := s.unlock(); err != nil {
 		return nil, err
 	}
-	for _, file := range files {
-		encrypted, err := IsEncrypted(file)
-		if err != nil {
-			return done, err
+	for _, file := range encrypted {
+		if _, err := s.read(file); err != nil { // if the file cannot be decrypted, the home would not start
+			return nil, err
 		}
-		if encrypted {
-			if _, err := s.read(file); err != nil { // if the file cannot be decrypted, the home would not start
-				return done, err
-			}
-			continue
-		}
+	}
+	for _, file := range plain {
 		data, err := s.read(file)
 		if err != nil {
 			return done, err
@@ -119,16 +116,20 @@ func (s *Keystore) Encrypt(files []string, ask Passphrase) (done []string, err e
 	return done, removeLeftovers(files)
 }
 
-// refuseForeign rejects encrypted files in a home without config/identity.age, because a new age
-// key could not decrypt them.
-func (s *Keystore) refuseForeign(files []string) error {
+// divide returns the plain and the encrypted files among the given ones.
+func divide(files []string) (plain, encrypted []string, err error) {
 	for _, file := range files {
-		if encrypted, err := IsEncrypted(file); err != nil || encrypted {
-			return errors.Join(err, fmt.Errorf("%w: %s, and the home has no %s: restore it from a backup", ErrLocked, file,
-				s.file))
+		is, err := IsEncrypted(file)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case is:
+			encrypted = append(encrypted, file)
+		default:
+			plain = append(plain, file)
 		}
 	}
-	return nil
+	return plain, encrypted, nil
 }
 
 // temporaryPattern matches the temporary files of replaceFile, which remain if the process is killed.
@@ -162,25 +163,21 @@ func (s *Keystore) Decrypt(files []string) (done []string, err error) {
 	if _, err := s.unlock(); err != nil {
 		return nil, err
 	}
-	plain := map[string][]byte{}
-	for _, file := range files { // all files are read before one is written
-		encrypted, err := IsEncrypted(file)
-		if err != nil {
+	_, encrypted, err := divide(files)
+	if err != nil {
+		return nil, err
+	}
+	plain := make([][]byte, len(encrypted))
+	for i, file := range encrypted { // all files are read before one is written
+		if plain[i], err = s.read(file); err != nil {
 			return nil, err
 		}
-		if encrypted {
-			if plain[file], err = s.read(file); err != nil {
-				return nil, err
-			}
-		}
 	}
-	for _, file := range files {
-		if data, ok := plain[file]; ok {
-			if err := replaceFile(file, data); err != nil {
-				return done, err
-			}
-			done = append(done, file)
+	for i, file := range encrypted {
+		if err := replaceFile(file, plain[i]); err != nil {
+			return done, err
 		}
+		done = append(done, file)
 	}
 	if err := errors.Join(os.Remove(s.file), SyncFolder(s.file)); err != nil {
 		return done, err
@@ -218,14 +215,6 @@ func PlainKeys(c *config.Config, a AppConfig) (plain []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range files {
-		encrypted, err := IsEncrypted(file)
-		if err != nil {
-			return nil, err
-		}
-		if !encrypted {
-			plain = append(plain, file)
-		}
-	}
-	return plain, nil
+	plain, _, err = divide(files)
+	return plain, err
 }

@@ -181,11 +181,10 @@ func Reset(c *config.Config, a AppConfig) error {
 	if IsWorkerGroup(c, a) {
 		return errNoDatabases
 	}
-	if a.IsRelay() {
-		return resetRelay(c)
-	}
-	if err := checkValidatorKey(c); err != nil {
-		return err
+	if !a.IsRelay() {
+		if err := checkValidatorKey(c); err != nil {
+			return err
+		}
 	}
 	if err := checkStopped(c); err != nil {
 		return err
@@ -193,7 +192,7 @@ func Reset(c *config.Config, a AppConfig) error {
 	if err := os.RemoveAll(c.DBDir()); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(c.DBDir(), 0o700); err != nil {
+	if err := os.MkdirAll(c.DBDir(), 0o700); err != nil || a.IsRelay() { // a relay has no validator and no journal
 		return err
 	}
 	journal := InHome(c, a.Worker.Journal)
@@ -264,15 +263,4 @@ func checkValidatorKey(c *config.Config) error {
 		return nil
 	}
 	return err
-}
-
-// resetRelay does the work of Reset for a relay, which has no validator and no journal.
-func resetRelay(c *config.Config) error {
-	if err := checkStopped(c); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(c.DBDir()); err != nil {
-		return err
-	}
-	return os.MkdirAll(c.DBDir(), 0o700)
 }

@@ -3,8 +3,6 @@ package home
 import (
 	"bytes"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/cometbft/cometbft/config"
@@ -20,10 +18,7 @@ const maxCommits = 64
 // LastVote looks for a vote of the validator with the given address in the last maxCommits commits of a stopped node's
 // block store. It returns the height of the newest such commit, 0 if there is none.
 func LastVote(c *config.Config, address crypto.Address) (height int64, err error) {
-	if _, err := os.Stat(filepath.Join(c.DBDir(), "blockstore.db")); errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
-	db, err := OpenDB(c, "blockstore")
+	db, err := openStored(c, "blockstore")
 	if err != nil {
 		return 0, err
 	}

@@ -271,44 +271,40 @@ func listOf(text string) (list []string, err error) {
 // literal parses text as a value of the setting, and returns the value in TOML. The text of a list
 // is a JSON array, or texts separated by commas.
 func (s Setting) literal(text string) (string, error) {
-	wrong := func(want string) error { return fmt.Errorf("%s is %q, want %s", s.Key, text, want) }
+	check := func(err error, want string) error {
+		if err != nil {
+			err = fmt.Errorf("%s is %q, want %s", s.Key, text, want)
+		}
+		return err
+	}
 	switch kind := s.kind.Kind(); {
 	case s.kind == reflect.TypeFor[time.Duration]():
 		if _, err := time.ParseDuration(text); err != nil {
-			return "", wrong(aDuration)
+			return "", check(err, aDuration)
 		}
 		return quote(text)
 	case kind == reflect.String:
 		return quote(text)
 	case kind == reflect.Bool:
 		is, err := strconv.ParseBool(text)
-		if err != nil {
-			return "", wrong("true or false")
-		}
-		return strconv.FormatBool(is), nil
+		return strconv.FormatBool(is), check(err, "true or false")
 	case kind == reflect.Slice && s.kind.Elem().Kind() != reflect.String:
 		return "", fmt.Errorf("%s is a list of tables: change it in %s", s.Key, s.File)
 	case kind == reflect.Slice:
 		list, err := listOf(text)
 		if err != nil {
-			return "", wrong(`a JSON array of texts, as ["python3", "train.py"]`)
+			return "", check(err, `a JSON array of texts, as ["python3", "train.py"]`)
 		}
 		return quote(list)
 	case kind == reflect.Float64:
-		if _, err := strconv.ParseFloat(text, 64); err != nil {
-			return "", wrong("a number")
-		}
-		return text, nil
+		_, err := strconv.ParseFloat(text, 64)
+		return text, check(err, "a number")
 	case kind >= reflect.Uint && kind <= reflect.Uint64:
-		if _, err := strconv.ParseUint(text, 10, 64); err != nil {
-			return "", wrong("a whole number from 0 on")
-		}
-		return text, nil
+		_, err := strconv.ParseUint(text, 10, 64)
+		return text, check(err, "a whole number from 0 on")
 	}
-	if _, err := strconv.ParseInt(text, 10, 64); err != nil {
-		return "", wrong("a whole number")
-	}
-	return text, nil
+	_, err := strconv.ParseInt(text, 10, 64)
+	return text, check(err, "a whole number")
 }
 
 // aDuration describes the values of a key that is a time.

@@ -4,7 +4,6 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/app/worker/signer"
+	"github.com/spdl/spdl/internal/newfile"
 )
 
 // partSuffix is the suffix of the name of a signer's home until the home is complete.
@@ -115,17 +115,11 @@ func copyParticipant(c *config.Config, a AppConfig, to WorkerConfig, part string
 
 // copySecret copies a file to a new file with mode 0600, and syncs the new file to the disk.
 func copySecret(from, to string) error {
-	in, err := os.Open(from)
+	data, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Sync(), out.Close(), SyncFolder(to))
+	return errors.Join(newfile.WriteMode(to, data, 0o600), SyncFolder(to))
 }
 
 // endMove gives the signer's home its final name, and removes the keys and the journal from the node's home.

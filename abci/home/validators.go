@@ -2,8 +2,6 @@ package home
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 
 	"github.com/cometbft/cometbft/config"
 	cmtstate "github.com/cometbft/cometbft/proto/tendermint/state"
@@ -25,10 +23,7 @@ func CountValidators(c *config.Config) (int, error) {
 // storedValidators returns the number of validators in the state database, 0 if it has no state. CometBFT's own store
 // would end the process at a damaged state.
 func storedValidators(c *config.Config) (n int, err error) {
-	if _, err := os.Stat(filepath.Join(c.DBDir(), "state.db")); err != nil {
-		return 0, err
-	}
-	db, err := OpenDB(c, "state")
+	db, err := openStored(c, "state")
 	if err != nil {
 		return 0, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/internal/memo"
 	"github.com/spdl/spdl/mnist"
 )
 
@@ -133,20 +134,13 @@ func groupRetry(n int) time.Duration { return time.Duration(500+5*n) * time.Mill
 // cacheData returns a PartOf that keeps the last data set in memory, because all workers of a group
 // read the same data set.
 func cacheData(data DataOf) PartOf {
-	var mu sync.Mutex
-	var asked string
-	var kept mnist.Data
+	kept := memo.New[string, mnist.Data](1)
 	return func(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if key := path + "\x00" + m.String(); key != asked {
-			read, err := data(path, m)
-			if err != nil {
-				return mnist.Set{}, err
-			}
-			asked, kept = key, read
+		read, err := kept.Get(path+"\x00"+m.String(), func() (mnist.Data, error) { return data(path, m) })
+		if err != nil {
+			return mnist.Set{}, err
 		}
-		return kept.Train.Part(part)
+		return read.Train.Part(part)
 	}
 }
 
@@ -156,16 +150,12 @@ func cachePolicy(policy func(worker.Task) (params.Privacy, error)) func(worker.T
 		privacy params.Privacy
 		err     error
 	}
-	var mu sync.Mutex
-	answers := map[uint64]answer{}
+	answers := memo.New[uint64, answer](1)
 	return func(t worker.Task) (params.Privacy, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		a, ok := answers[t.Epoch]
-		if !ok {
-			a.privacy, a.err = policy(t)
-			answers[t.Epoch] = a
-		}
+		a, _ := answers.Get(t.Epoch, func() (answer, error) {
+			allowed, err := policy(t)
+			return answer{allowed, err}, nil
+		})
 		return a.privacy, a.err
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/internal/memo"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 const defaultPoll = 50 * time.Millisecond
@@ -42,15 +43,6 @@ type chain struct {
 	outbox outbox
 	// observed has what the node observed, by the open round.
 	observed *memo.Bounded[params.RoundID, worker.Observed]
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // tip returns the verified state after the node's last block.
@@ -124,7 +116,7 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 		case !errors.As(err, &refusal):
 			return nil, err
 		}
-		if err := pause(ctx, c.poll); err != nil {
+		if err := wait.For(ctx, c.poll); err != nil {
 			return nil, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cometbft/cometbft/light/provider"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // patience is the max time that a node may take to answer a request for its status. It applies only
@@ -68,7 +69,7 @@ func (s *nodes) ask(ctx context.Context, f func(context.Context) error) error {
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		for pause(asking, patience/6) == nil {
+		for wait.For(asking, patience/6) == nil {
 			if n.checkAlive(asking) != nil {
 				cancel()
 			}

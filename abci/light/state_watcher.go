@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // pollInterval is the min time between two requests for the state if the node announces no block between them. It holds
@@ -95,7 +96,7 @@ func (c *chain) askNode(ctx context.Context, n *node, news *chan struct{}, faile
 			*failed = 0
 		}
 		if *failed%len(c.nodes.all) > 0 { // another node may answer
-			return pause(ctx, c.poll) == nil
+			return wait.For(ctx, c.poll) == nil
 		}
 		if !c.watch.tell(news, s, err) {
 			return false

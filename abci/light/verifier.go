@@ -17,6 +17,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // ErrStale means that the node's last header is too old, or that its height is below the verified height.
@@ -164,7 +165,7 @@ func (f *verifier) jump(ctx context.Context) error {
 		if !errors.Is(err, provider.ErrHeightTooHigh) {
 			break
 		}
-		if err := pause(ctx, defaultPoll); err != nil {
+		if err := wait.For(ctx, defaultPoll); err != nil {
 			return fmt.Errorf("the header of height %d, which has the state's hash, is not there yet: %w", next, err)
 		}
 	}

@@ -331,12 +331,7 @@ func (p *Pool) Reject(t *tx.Tx, err error) {
 	p.rejected[at] = Aggregate{t, err}
 	if held, ok := p.slots[at]; ok && held.Hash == t.Hash {
 		p.drop(at)
-		for i := range p.order {
-			if p.order[i] == at {
-				p.order = append(p.order[:i:i], p.order[i+1:]...)
-				break
-			}
-		}
+		p.order = slices.DeleteFunc(p.order, func(s slot) bool { return s == at })
 		p.exposeAll()
 	}
 }

@@ -79,12 +79,9 @@ func (v Snapshot) Senders() []uint32 { return v.senders }
 
 // Holds reports whether the snapshot has an aggregate with the leader and the view of a.
 func (v Snapshot) Holds(a *tx.Aggregate) bool {
-	for _, t := range v.Pending {
-		if b := t.Aggregate; b != nil && b.Leader == a.Leader && b.View == a.View {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.Pending, func(t *tx.Tx) bool {
+		return t.Aggregate != nil && t.Aggregate.Leader == a.Leader && t.Aggregate.View == a.View
+	})
 }
 
 // HasQuorum reports whether N-f gradients have arrived. In the commit phase it reports whether N-f

@@ -13,6 +13,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/internal/memo"
 )
 
 // Attempt is an aggregate that did not close its round. It is an observation of this node: another node may not have
@@ -35,12 +36,13 @@ const maxAttempts = 64
 // proposed and did not close the round. It does not affect the state.
 type Attempts struct {
 	mu      sync.Mutex
-	byRound map[params.RoundID][]Attempt
-	rounds  []params.RoundID // the keys of byRound, in the order in which the rounds closed
+	byRound *memo.LRU[params.RoundID, []Attempt]
 }
 
 // NewAttempts returns Attempts without any attempt.
-func NewAttempts() *Attempts { return &Attempts{byRound: map[params.RoundID][]Attempt{}} }
+func NewAttempts() *Attempts {
+	return &Attempts{byRound: memo.NewLRU[params.RoundID, []Attempt](maxRounds, nil)}
+}
 
 // Record remembers the aggregates that did not close the round of record r. aggregates holds all
 // aggregates that the pool had before the block.
@@ -56,12 +58,7 @@ func (a *Attempts) Record(r *app.Record, aggregates []pool.Aggregate) {
 	})
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	at := params.RoundID{Epoch: r.Epoch, Round: r.Round}
-	a.byRound[at] = list[:min(len(list), maxAttempts)]
-	if a.rounds = append(a.rounds, at); len(a.rounds) > maxRounds {
-		delete(a.byRound, a.rounds[0])
-		a.rounds = a.rounds[1:]
-	}
+	a.byRound.Add(params.RoundID{Epoch: r.Epoch, Round: r.Round}, list[:min(len(list), maxAttempts)])
 }
 
 // attemptOf describes the aggregate x of a closed round. Recomputed comes from the error of x, if
@@ -91,16 +88,12 @@ func sameIncluded(a, b tx.Included) bool {
 	return a.Participant == b.Participant && bytes.Equal(a.Hash, b.Hash)
 }
 
-// queryAttempts returns the aggregates that did not close a round. It fails with ErrNotFound if
+// attempts returns the aggregates that did not close a round. It fails with ErrNotFound if
 // this node did not see the round close, or no longer remembers the round.
-func (q *Queries) queryAttempts(s *app.State, arg string) (any, error) {
-	epoch, t, err := roundArgument(s, arg)
-	if err != nil {
-		return nil, err
-	}
+func (q *Queries) attempts(_ *app.State, epoch, t uint64) ([]Attempt, error) {
 	q.Attempts.mu.Lock()
 	defer q.Attempts.mu.Unlock()
-	list, ok := q.Attempts.byRound[params.RoundID{Epoch: epoch, Round: t}]
+	list, ok := q.Attempts.byRound.Peek(params.RoundID{Epoch: epoch, Round: t})
 	if !ok {
 		return nil, fmt.Errorf("%w: no attempts of epoch %d round %d, the last %d rounds that this node saw closed are kept",
 			ErrNotFound, epoch, t, maxRounds)

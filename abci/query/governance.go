@@ -64,16 +64,12 @@ type Output struct {
 	Reputation  int64  `json:"reputation"` // after the round, in parts per million; a participant with 0 gets no rank
 }
 
-func (q *Queries) queryElection(s *app.State, arg string) (any, error) {
-	epoch, t, err := roundArgument(s, arg)
-	if err != nil {
-		return nil, err
-	}
+func (q *Queries) election(s *app.State, epoch, t uint64) (e Election, err error) {
 	r, err := q.record(s, epoch, t)
 	if err != nil {
-		return nil, err
+		return e, err
 	}
-	e := Election{
+	e = Election{
 		Epoch: epoch, Round: t, Seed: hex.EncodeToString(r.Seed), Ranking: nonNil(r.Ranking), Leader: r.Leader, View: r.View,
 		Outputs: []Output{},
 	}

@@ -14,11 +14,7 @@ func (q *Queries) queryModel(s *app.State, arg string) (any, error) {
 		return ModelState{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Hash: hex.EncodeToString(hash[:]),
 			Parameters: app.EncodeParameters(s.Model)}, nil
 	}
-	epoch, t, err := roundArgument(s, arg)
-	if err != nil {
-		return nil, err
-	}
-	return q.modelAfter(s, epoch, t)
+	return ofRound((*Queries).modelAfter)(q, s, arg)
 }
 
 // modelAfter returns the model after a closed round, or ErrNotFound if this node does not have the model. A node has

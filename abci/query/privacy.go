@@ -1,8 +1,6 @@
 package query
 
 import (
-	"fmt"
-
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/privacy/accountant"
 )
@@ -64,17 +62,14 @@ func GreatestSpend(s *app.State) *float64 {
 }
 
 func queryPrivacy(_ *Queries, s *app.State, arg string) (any, error) {
-	if arg != "" {
-		index, err := argument(arg)
-		if err != nil {
-			return nil, err
-		}
-		if index >= uint64(len(s.Participants)) {
-			return nil, fmt.Errorf("%w: participant %d, %d are registered", ErrNotFound, index, len(s.Participants))
-		}
-		return SpendOf(s, &s.Participants[index])
+	if arg == "" {
+		return Spends(s)
 	}
-	return Spends(s)
+	p, err := registered(s, arg)
+	if err != nil {
+		return nil, err
+	}
+	return SpendOf(s, p)
 }
 
 // Spends returns the spend of every registered participant, by index.

@@ -95,30 +95,18 @@ func notFound(err error) error {
 	return err
 }
 
-func (q *Queries) queryBundle(s *app.State, arg string) (any, error) {
-	epoch, t, err := roundArgument(s, arg)
-	if err != nil {
-		return nil, err
-	}
-	b := Bundle{Height: s.Height}
+func (q *Queries) bundle(s *app.State, epoch, t uint64) (b Bundle, err error) {
+	b.Height = s.Height
 	if b.Round, err = q.proveRound(s, epoch, t); err != nil {
-		return nil, err
+		return b, err
 	}
 	for key, proven := range map[string]*proof.Proven{"progress": &b.Progress, "params": &b.Params, "epochs": &b.Epochs,
 		"participants": &b.Participants} {
 		if *proven, err = proof.State(s, key); err != nil {
-			return nil, err
+			return b, err
 		}
 	}
 	return b, nil
-}
-
-func (q *Queries) queryKept(s *app.State, arg string) (any, error) {
-	k, err := q.stateAfter(s, arg)
-	if err != nil {
-		return nil, err
-	}
-	return k, nil
 }
 
 // stateAfter returns the current state if arg is empty. If arg names a round, it returns the last
@@ -152,6 +140,11 @@ func queryParticipants(_ *Queries, s *app.State, arg string) (any, error) {
 	if arg == "" {
 		return s.Participants, nil
 	}
+	return registered(s, arg)
+}
+
+// registered returns the participant with the index that arg names.
+func registered(s *app.State, arg string) (*app.Participant, error) {
 	i, err := argument(arg)
 	if err != nil {
 		return nil, err
@@ -159,5 +152,5 @@ func queryParticipants(_ *Queries, s *app.State, arg string) (any, error) {
 	if i >= uint64(len(s.Participants)) {
 		return nil, fmt.Errorf("%w: participant %d, %d are registered", ErrNotFound, i, len(s.Participants))
 	}
-	return s.Participants[i], nil
+	return &s.Participants[i], nil
 }

@@ -124,18 +124,18 @@ var paths = map[string]func(q *Queries, s *app.State, arg string) (any, error){
 	"progress":     func(_ *Queries, s *app.State, _ string) (any, error) { return s.Progress, nil },
 	"participants": queryParticipants,
 	"proposals":    func(_ *Queries, s *app.State, _ string) (any, error) { return nonNil(s.Proposals), nil },
-	"bundle":       (*Queries).queryBundle,
-	"kept":         (*Queries).queryKept,
-	"round":        (*Queries).queryRound,
+	"bundle":       ofRound((*Queries).bundle),
+	"kept":         func(q *Queries, s *app.State, arg string) (any, error) { return q.stateAfter(s, arg) },
+	"round":        ofRound((*Queries).record),
 	"model":        (*Queries).queryModel,
-	"timing":       (*Queries).queryTiming,
+	"timing":       ofRound((*Queries).timing),
 	"refusals":     (*Queries).queryRefusals,
-	"attempts":     (*Queries).queryAttempts,
+	"attempts":     ofRound((*Queries).attempts),
 	"observed":     func(q *Queries, _ *app.State, _ string) (any, error) { return q.Pool().Observed, nil },
 	"lead":         (*Queries).queryLead,
 	"pending":      (*Queries).queryPending,
 	"leader":       queryLeader,
-	"election":     (*Queries).queryElection,
+	"election":     ofRound((*Queries).election),
 	"reputation":   queryReputation,
 	"membership":   queryMembership,
 	"evidence":     func(_ *Queries, s *app.State, _ string) (any, error) { return nonNil(s.Offences), nil },
@@ -144,6 +144,18 @@ var paths = map[string]func(q *Queries, s *app.State, arg string) (any, error){
 	"upgrade":      (*Queries).queryUpgrade,
 	"clocks":       func(q *Queries, _ *app.State, _ string) (any, error) { return nonNil(q.Host.PeerClocks()), nil },
 	"connections":  (*Queries).queryConnections,
+}
+
+// ofRound returns the function of a path whose argument names a round. f gets the epoch and the round.
+func ofRound[T any](f func(q *Queries, s *app.State, epoch, t uint64) (T, error)) func(*Queries, *app.State,
+	string) (any, error) {
+	return func(q *Queries, s *app.State, arg string) (any, error) {
+		epoch, t, err := roundArgument(s, arg)
+		if err != nil {
+			return nil, err
+		}
+		return f(q, s, epoch, t)
+	}
 }
 
 // TruncateLog truncates a text to maxQueryLog bytes for an answer.
@@ -285,14 +297,6 @@ func (q *Queries) declaration(s *app.State) *Home {
 	return &h
 }
 
-func (q *Queries) queryRound(s *app.State, arg string) (any, error) {
-	epoch, t, err := roundArgument(s, arg)
-	if err != nil {
-		return nil, err
-	}
-	return q.record(s, epoch, t)
-}
-
 // record loads the record of a closed round. It fails with ErrNotFound if the store does not have the record.
 func (q *Queries) record(s *app.State, epoch, t uint64) (r *app.Record, err error) {
 	if s.IsClosed(epoch, t) { // a search for any other round would find nothing
@@ -312,17 +316,12 @@ func openRound(s *app.State) string {
 	return fmt.Sprintf("open is epoch %d round %d", s.Progress.Epoch, s.Progress.Round)
 }
 
-func (q *Queries) queryTiming(s *app.State, arg string) (any, error) {
-	epoch, t, err := roundArgument(s, arg)
-	if err != nil {
-		return nil, err
-	}
+func (q *Queries) timing(_ *app.State, epoch, t uint64) (timing Timing, err error) {
 	timing, ok := q.Timings.Get(epoch, t)
 	if !ok {
-		return nil, fmt.Errorf("%w: no timing of epoch %d round %d, the last %d seen are kept", ErrNotFound, epoch, t,
-			maxTimings)
+		err = fmt.Errorf("%w: no timing of epoch %d round %d, the last %d seen are kept", ErrNotFound, epoch, t, maxTimings)
 	}
-	return timing, nil
+	return timing, err
 }
 
 // participant parses the index of a participant.

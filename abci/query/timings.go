@@ -8,6 +8,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/internal/memo"
 )
 
 // Timing holds the durations of the three stages of a round, as in the paper, on this node's clock.
@@ -49,24 +50,19 @@ type Timings struct {
 	now      func() time.Time
 	ownIndex uint32
 	hasOwn   bool
-	byRound  map[params.RoundID]*Moments
-	rounds   []params.RoundID // the keys of byRound, in the order in which the rounds were added
+	byRound  *memo.LRU[params.RoundID, *Moments]
 }
 
 func NewTimings(now func() time.Time) *Timings {
-	return &Timings{now: now, byRound: map[params.RoundID]*Moments{}}
+	return &Timings{now: now, byRound: memo.NewLRU[params.RoundID, *Moments](maxTimings, nil)}
 }
 
 // moments returns the moments of a round, and adds the round if it is new. The caller holds the lock.
 func (t *Timings) moments(p params.RoundID) *Moments {
-	m := t.byRound[p]
-	if m == nil {
+	m, ok := t.byRound.Peek(p)
+	if !ok {
 		m = &Moments{}
-		t.byRound[p] = m
-		if t.rounds = append(t.rounds, p); len(t.rounds) > maxTimings {
-			delete(t.byRound, t.rounds[0])
-			t.rounds = t.rounds[1:]
-		}
+		t.byRound.Add(p, m)
 	}
 	return m
 }
@@ -154,7 +150,7 @@ func (t *Timings) RecordClosing(previous *app.State, r *app.Record) Moments {
 func (t *Timings) Get(epoch, round uint64) (Timing, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m, ok := t.byRound[params.RoundID{Epoch: epoch, Round: round}]
+	m, ok := t.byRound.Peek(params.RoundID{Epoch: epoch, Round: round})
 	if !ok || m.closeTime.IsZero() {
 		return Timing{}, false
 	}

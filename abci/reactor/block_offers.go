@@ -40,7 +40,7 @@ type offer struct {
 
 // offers holds the last offer of each peer, in the order of arrival.
 type offers struct {
-	wake chan struct{}
+	wake wakeup // makes rebuild look at the offers again
 
 	mu   sync.Mutex
 	list []*offer
@@ -54,15 +54,7 @@ func (o *offers) add(x *offer) {
 	if x.peer.IsRunning() { // RemovePeer may already have run for a stopped peer
 		o.list = append(o.list, x)
 	}
-	o.rouse()
-}
-
-// rouse makes rebuild look at the offers again.
-func (o *offers) rouse() {
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
+	o.wake.signal()
 }
 
 // remove removes the offer of a peer.
@@ -79,7 +71,7 @@ func (o *offers) again(peer p2p.Peer, height int64, leaves []byte) *offer {
 	defer o.mu.Unlock()
 	for _, x := range o.list {
 		if x.block.Height == height && x.peer.ID() == peer.ID() && bytes.Equal(x.block.Leaves, leaves) {
-			o.rouse()
+			o.wake.signal()
 			return x
 		}
 	}

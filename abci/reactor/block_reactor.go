@@ -74,7 +74,7 @@ func NewBlockReactor(pool BlockPool, flood bool, isTrusted func(p2p.ID) bool, is
 	b limit.Messages, m *metrics.Metrics) *BlockReactor {
 	return &BlockReactor{pool: pool, flood: flood, isTrusted: isTrusted,
 		isExpected: func(h hash) bool { return isExpected(h) },
-		Messages:   b, offers: offers{wake: make(chan struct{}, 1)}, metrics: m}
+		Messages:   b, offers: offers{wake: make(wakeup, 1)}, metrics: m}
 }
 
 // Install is a node option that replaces the consensus reactor by this reactor. It does nothing if

@@ -2,8 +2,8 @@ package reactor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -36,7 +36,6 @@ type ClockReactor struct {
 	now       func() time.Time // the clock of CometBFT's votes
 	metrics   *metrics.Metrics
 	isTrusted func(p2p.ID) bool // whether a peer's clock counts; nil means that every clock counts
-	done      chan struct{}
 
 	mu       sync.Mutex
 	offsets  map[p2p.ID]time.Duration // the clock of each peer minus this node's clock
@@ -44,8 +43,7 @@ type ClockReactor struct {
 }
 
 func NewClockReactor(m *metrics.Metrics, trusts func(p2p.ID) bool) *ClockReactor {
-	c := &ClockReactor{now: cmttime.Now, metrics: m, isTrusted: trusts, done: make(chan struct{}),
-		offsets: map[p2p.ID]time.Duration{}}
+	c := &ClockReactor{now: cmttime.Now, metrics: m, isTrusted: trusts, offsets: map[p2p.ID]time.Duration{}}
 	c.BaseReactor = *p2p.NewBaseReactor("Clock", c)
 	return c
 }
@@ -59,23 +57,9 @@ func (c *ClockReactor) GetChannels() []*p2p.ChannelDescriptor {
 
 // OnStart implements service.Service.
 func (c *ClockReactor) OnStart() error {
-	go func() {
-		tick := time.NewTicker(clockInterval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-c.done:
-				return
-			case <-tick.C:
-				c.Switch.TryBroadcast(c.message())
-			}
-		}
-	}()
+	go every(clockInterval, c.Quit(), func() { c.Switch.TryBroadcast(c.message()) })
 	return nil
 }
-
-// OnStop implements service.Service.
-func (c *ClockReactor) OnStop() { close(c.done) }
 
 func (c *ClockReactor) message() p2p.Envelope {
 	now := c.now()
@@ -114,10 +98,9 @@ func (c *ClockReactor) Offsets() []query.PeerClock {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all []query.PeerClock
-	for id, ahead := range c.offsets {
-		all = append(all, query.PeerClock{NodeID: string(id), AheadMs: float64(ahead) / float64(time.Millisecond)})
+	for _, id := range slices.Sorted(maps.Keys(c.offsets)) {
+		all = append(all, query.PeerClock{NodeID: string(id), AheadMs: float64(c.offsets[id]) / float64(time.Millisecond)})
 	}
-	slices.SortFunc(all, func(a, b query.PeerClock) int { return strings.Compare(a.NodeID, b.NodeID) })
 	return all
 }
 
@@ -132,11 +115,7 @@ func (c *ClockReactor) onTime(peer p2p.ID, at time.Time) {
 	defer c.mu.Unlock()
 	now := c.now()
 	c.offsets[peer] = at.Sub(now)
-	offsets := make([]time.Duration, 0, len(c.offsets))
-	for _, d := range c.offsets {
-		offsets = append(offsets, d)
-	}
-	slices.Sort(offsets)
+	offsets := slices.Sorted(maps.Values(c.offsets))
 	median := offsets[len(offsets)/2]
 	if len(offsets)%2 == 0 { // the median is the middle value nearer to 0
 		if low := offsets[len(offsets)/2-1]; low.Abs() < median.Abs() {

@@ -34,7 +34,7 @@ const (
 type peerQueue struct {
 	peer   p2p.Peer
 	poolTx func(hash) *tx.Tx
-	wake   chan struct{}
+	wake   wakeup
 
 	mu                 sync.Mutex
 	queue              []queuedTx // the transactions to send
@@ -63,7 +63,7 @@ type peerFlags struct {
 }
 
 func newPeerQueue(peer p2p.Peer, poolTx func(hash) *tx.Tx) *peerQueue {
-	return &peerQueue{peer: peer, poolTx: poolTx, wake: make(chan struct{}, 1), flags: map[hash]peerFlags{},
+	return &peerQueue{peer: peer, poolTx: poolTx, wake: make(wakeup, 1), flags: map[hash]peerFlags{},
 		sweepFlags: minFlags, sweepAnnouncements: minFlags}
 }
 
@@ -75,7 +75,7 @@ func (b *peerQueue) push(p queuedTx) {
 		return
 	}
 	b.queue = append(b.dropLeft(b.queue, p.height), p)
-	b.signal()
+	b.wake.signal()
 }
 
 // announce queues announcements of transactions. nextAnnounced later leaves out transactions that the peer has.
@@ -93,7 +93,7 @@ func (b *peerQueue) announce(list ...queuedTx) {
 		p.raw = nil
 		b.announcements = append(b.announcements, p)
 	}
-	b.signal()
+	b.wake.signal()
 }
 
 // dropLeft drops transactions that have left the pool. It keeps a transaction at the height of its
@@ -117,7 +117,7 @@ func (b *peerQueue) serve(h hash) bool {
 	m.isAnnounced = false
 	b.flags[h] = m
 	b.queue = append(b.queue, queuedTx{hash: h, isRequested: true})
-	b.signal()
+	b.wake.signal()
 	return true
 }
 
@@ -144,9 +144,12 @@ func (b *peerQueue) peerFlags(h hash) peerFlags {
 	return b.flags[h]
 }
 
-func (b *peerQueue) signal() {
+// wakeup is a channel of one element: a signal stays until the goroutine that it wakes receives it.
+type wakeup chan struct{}
+
+func (w wakeup) signal() {
 	select {
-	case b.wake <- struct{}{}:
+	case w <- struct{}{}:
 	default:
 	}
 }
@@ -270,11 +273,8 @@ func (b *peerQueue) nextAnnounced(ready func(queuedTx) bool) (list []byte) {
 func (b *peerQueue) markSent(h hash) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i, p := range b.queue {
-		if p.hash == h {
-			b.queue = append(b.queue[:i], b.queue[i+1:]...)
-			break
-		}
+	if i := slices.IndexFunc(b.queue, func(p queuedTx) bool { return p.hash == h }); i >= 0 {
+		b.queue = slices.Delete(b.queue, i, i+1)
 	}
 	m := b.peerFlags(h)
 	m.isSent = true

@@ -198,14 +198,15 @@ func TestWantedAsksTheWithholderLast(t *testing.T) {
 func TestVerdictsAreBounded(t *testing.T) {
 	v := newRecentTxs()
 	for i := range 3 * maxRecent / 2 {
-		v.add(nth(i), txStatus{height: 7})
+		v.Add(nth(i), txStatus{height: 7})
 	}
-	require.Len(t, v.statuses, maxRecent)
-	require.Len(t, v.order, maxRecent)
+	require.Equal(t, maxRecent, v.Len())
 	require.False(t, v.isSettled(nth(0), 7))
 	last := nth(3*maxRecent/2 - 1)
 	require.True(t, v.isSettled(last, 7))
 	require.False(t, v.isSettled(last, 8), "it was refused at another height")
-	v.add(last, txStatus{7, true, true})
+	require.False(t, v.isAdmitted(last))
+	v.Add(last, txStatus{7, true, true})
+	require.True(t, v.isAdmitted(last))
 	require.True(t, v.isSettled(last, 8), "it was of a round")
 }

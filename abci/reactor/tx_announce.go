@@ -2,6 +2,8 @@ package reactor
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/cometbft/cometbft/p2p"
 
@@ -17,8 +19,8 @@ func (g *TxReactor) onGossip(from p2p.Peer, m *Gossip) {
 			g.stop(from, fmt.Errorf("a list of %d bytes, want at most %d hashes of %d", len(raw), maxHashes, len(hash{})))
 			return
 		}
-		for ; len(raw) > 0; raw = raw[len(hash{}):] {
-			lists[i] = append(lists[i], hash(raw[:len(hash{})]))
+		for h := range slices.Chunk(raw, len(hash{})) {
+			lists[i] = append(lists[i], hash(h))
 		}
 	}
 	g.log.Debug("lists of hashes received", "peer", from.ID(), "have", len(lists[0]), "sending", len(lists[1]), "want",
@@ -76,9 +78,7 @@ func (g *TxReactor) sendRequests(asks []wantTx) {
 	}
 	for peer, list := range lists {
 		box := g.queueOf(peer)
-		for len(list) > 0 {
-			part := list[:min(len(list), maxHashes)]
-			list = list[len(part):]
+		for part := range slices.Chunk(list, maxHashes) {
 			var hashes []byte
 			for _, a := range part {
 				hashes = append(hashes, a.hash[:]...)
@@ -109,12 +109,9 @@ func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 	_, ofRound := tx.PlaceOf(t)
 	g.mu.Lock()
 	relayed := g.checking[p.hash] > 0
-	p.isRepetition = g.recentTxs.statuses[p.hash].admitted
-	g.recentTxs.add(p.hash, txStatus{p.height, true, ofRound})
-	all := make([]*peerQueue, 0, len(g.queues))
-	for _, b := range g.queues {
-		all = append(all, b)
-	}
+	p.isRepetition = g.recentTxs.isAdmitted(p.hash)
+	g.recentTxs.Add(p.hash, txStatus{p.height, true, ofRound})
+	all := slices.Collect(maps.Values(g.queues))
 	g.mu.Unlock()
 	if relayed && p.isRepetition {
 		return

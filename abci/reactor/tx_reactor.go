@@ -61,7 +61,6 @@ type TxReactor struct {
 	metrics     *metrics.Metrics
 	log         log.Logger
 	stop        func(p2p.Peer, any) // disconnects a peer, for a reason
-	quit        chan struct{}
 	requests    *requestScheduler
 	mempoolSize func() int // the number of transactions in CometBFT's mempool
 
@@ -69,7 +68,7 @@ type TxReactor struct {
 	floodPeers map[p2p.ID]bool // the peers to which transactions are sent as CometBFT does
 	queues     map[p2p.ID]*peerQueue
 	checking   map[hash]int // the number of copies of each transaction in CheckTx
-	recentTxs  *recentTxs
+	recentTxs  recentTxs
 
 	receivedBytes map[string]int64 // the number of received bytes by kind
 }
@@ -79,7 +78,7 @@ type TxReactor struct {
 func NewTxReactor(pool Pool, flood bool, isTrusted func(p2p.ID) bool, b limit.Messages, m *metrics.Metrics,
 	logger log.Logger) *TxReactor {
 	return &TxReactor{
-		pool: pool, flood: flood, Messages: b, metrics: m, log: logger, quit: make(chan struct{}),
+		pool: pool, flood: flood, Messages: b, metrics: m, log: logger,
 		requests: newRequestScheduler(isTrusted),
 		queues:   map[p2p.ID]*peerQueue{}, floodPeers: map[p2p.ID]bool{}, checking: map[hash]int{}, recentTxs: newRecentTxs(),
 		receivedBytes: map[string]int64{},
@@ -126,30 +125,26 @@ func (g *TxReactor) Start() error {
 	if err := g.mempoolReactor.Start(); err != nil {
 		return err
 	}
-	go func() {
-		tick := time.NewTicker(gossipTick)
-		defer tick.Stop()
-		for {
-			select {
-			case <-g.quit:
-				return
-			case <-tick.C:
-				if !g.WaitSync() {
-					g.sendRequests(g.requests.expire())
-				}
-			}
+	go every(gossipTick, g.Quit(), func() {
+		if !g.WaitSync() {
+			g.sendRequests(g.requests.expire())
 		}
-	}()
+	})
 	return nil
 }
 
-// Stop implements service.Service.
-func (g *TxReactor) Stop() error {
-	err := g.mempoolReactor.Stop()
-	if err == nil {
-		close(g.quit)
+// every calls f at an interval until quit is closed.
+func every(interval time.Duration, quit <-chan struct{}, f func()) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-quit:
+			return
+		case <-tick.C:
+			f()
+		}
 	}
-	return err
 }
 
 // AddPeer announces all pending transactions to a new peer.
@@ -169,7 +164,7 @@ func (g *TxReactor) AddPeer(peer p2p.Peer) {
 	for _, t := range g.pool.PoolTxs() {
 		b.announce(queuedTx{hash: t.Hash, height: height})
 	}
-	go b.run(g.quit)
+	go b.run(g.Quit())
 }
 
 // RemovePeer implements p2p.Reactor.
@@ -208,7 +203,7 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 	h := hash(types.Tx(raw).Key())
 	known := g.pool.PoolTx(h) != nil
 	g.mu.Lock()
-	known = known || g.recentTxs.statuses[h].admitted
+	known = known || g.recentTxs.isAdmitted(h)
 	g.checking[h]++
 	box := g.queues[from.ID()]
 	g.mu.Unlock()
@@ -222,9 +217,9 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 		delete(g.checking, h)
 	}
 	// A block may already have taken the transaction out of the pool.
-	admitted = admitted || g.recentTxs.statuses[h].admitted
+	admitted = admitted || g.recentTxs.isAdmitted(h)
 	if !admitted {
-		g.recentTxs.add(h, txStatus{height: height})
+		g.recentTxs.Add(h, txStatus{height: height})
 	}
 	g.mu.Unlock()
 	g.requests.finish(from.ID(), h, admitted)

@@ -38,8 +38,6 @@ type held struct {
 
 func (h *held) FilterMsgBytes(byte, p2p.Peer, []byte) error { return nil }
 func (h *held) EnableInOutTxs()                             {}
-func (h *held) Start() error                                { return nil }
-func (h *held) Stop() error                                 { return nil }
 func (h *held) AddPeer(p p2p.Peer)                          { h.flooded = append(h.flooded, p.ID()) }
 
 func (h *held) WaitSync() bool {
@@ -200,6 +198,7 @@ type bench struct {
 func gossiping(t *testing.T, peers int) *bench {
 	b := &bench{T: t, TxReactor: NewTxReactor(nil, false, nil, limit.Messages{}, nil, log.NewNopLogger()),
 		held: &held{state: app.State{Height: 5}}}
+	b.held.BaseReactor = *p2p.NewBaseReactor("held", b.held) // its Stop ends the goroutines of the reactor
 	b.held.g, b.mempoolReactor, b.pool = b.TxReactor, b.held, b.held
 	b.stop = func(p p2p.Peer, _ any) { b.stopped = append(b.stopped, p.ID()) }
 	require.NoError(t, b.Start())

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/spdl/spdl/app/params"
@@ -35,10 +36,8 @@ func (r *recentModels) add(id params.RoundID, model []float64) {
 func (r *recentModels) get(id params.RoundID) []float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := range r.rounds {
-		if r.rounds[i] == id {
-			return r.models[i]
-		}
+	if i := slices.Index(r.rounds, id); i >= 0 {
+		return r.models[i]
 	}
 	return nil
 }

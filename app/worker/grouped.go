@@ -40,6 +40,5 @@ func newGrouped(p params.Params, m *model.Model, data mnist.Features, source *pr
 		}
 		return all, nil
 	}
-	t.close = func() {}
 	return t, nil
 }

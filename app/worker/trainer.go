@@ -82,7 +82,6 @@ func NewTrainer(p params.Params, data mnist.Features, source *privacy.Source) (*
 		x, labels = data.Batch(x[:0], labels[:0], picked)
 		return m.ClippedSum(dst, at, x, labels, p.Privacy.Clip), nil
 	}
-	t.close = func() {}
 	return t, nil
 }
 
@@ -101,7 +100,7 @@ func NewExternal(p params.Params, examples Examples, source *privacy.Source) (*T
 	return t, nil
 }
 
-// newTrainer returns a trainer whose functions clipped and close are not set yet. units is the
+// newTrainer returns a trainer whose function clipped is not set yet, and that has nothing to close. units is the
 // number of examples or groups.
 func newTrainer(p params.Params, units int, source *privacy.Source) (*Trainer, error) {
 	if p.Privacy.SamplingRate == 0 && units < int(p.Privacy.Batch) {
@@ -118,7 +117,7 @@ func newTrainer(p params.Params, units int, source *privacy.Source) (*Trainer, e
 	}
 	return &Trainer{
 		units: units, radius: radius(p), mechanism: mechanism, source: source, privacy: p.Privacy, sum: make([]float64, d),
-		intercept: newIntercept(p),
+		intercept: newIntercept(p), close: func() {},
 	}, nil
 }
 

@@ -16,7 +16,7 @@ var errPanic = errors.New("the computation panicked")
 // computation, which is not cached. All methods may be called concurrently.
 type Bounded[K comparable, V any] struct {
 	mu     sync.Mutex
-	lru    *simplelru.LRU[K, *entry[V]]
+	lru    *LRU[K, *entry[V]]
 	weigh  func(V) int // at least 1
 	max    int
 	weight int // of all values
@@ -39,12 +39,21 @@ func New[K comparable, V any](max int) *Bounded[K, V] {
 // of a value, at least 1. A value that alone weighs more than max is not cached.
 func NewWeighed[K comparable, V any](max int, weigh func(V) int) *Bounded[K, V] {
 	b := &Bounded[K, V]{weigh: weigh, max: max}
-	lru, err := simplelru.NewLRU(max, func(_ K, e *entry[V]) { b.weight -= e.weight })
+	b.lru = NewLRU(max, func(_ K, e *entry[V]) { b.weight -= e.weight })
+	return b
+}
+
+// LRU is a map that drops the entry that was added or read least recently. Peek does not count as a read. The caller
+// guards the map.
+type LRU[K comparable, V any] = simplelru.LRU[K, V]
+
+// NewLRU returns a map of at most max entries, at least 1. dropped, which may be nil, gets each entry that leaves.
+func NewLRU[K comparable, V any](max int, dropped func(K, V)) *LRU[K, V] {
+	lru, err := simplelru.NewLRU(max, simplelru.EvictCallback[K, V](dropped))
 	if err != nil {
 		panic(err) // of a max below 1
 	}
-	b.lru = lru
-	return b
+	return lru
 }
 
 // Get returns the value of a key. If the value is not cached, compute computes it. If compute

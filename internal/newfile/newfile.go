@@ -21,9 +21,12 @@ func exists(path string) error {
 	return fmt.Errorf("%s exists already, and nothing is overwritten: name another file, or remove it", path)
 }
 
-// Write writes a file, and syncs it. It fails if the file exists. After another error there is no file.
-func Write(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+// Write writes a file that everybody may read, as WriteMode does.
+func Write(path string, data []byte) error { return WriteMode(path, data, 0o644) }
+
+// WriteMode writes a file, and syncs it. It fails if the file exists. After another error there is no file.
+func WriteMode(path string, data []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
 		return exists(path)
 	}

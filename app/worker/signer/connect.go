@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spdl/spdl/internal/newfile"
 	"github.com/spdl/spdl/internal/unixsocket"
 )
 
@@ -173,9 +174,5 @@ func makeCertificate(folder string) ([]byte, error) {
 }
 
 func writeNew(path, kind string, data []byte, mode os.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	return errors.Join(pem.Encode(f, &pem.Block{Type: kind, Bytes: data}), f.Sync(), f.Close())
+	return newfile.WriteMode(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), mode)
 }

@@ -66,8 +66,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	mux.HandleFunc("POST "+pathKeys, handle(s, s.keys))
 	mux.HandleFunc("POST "+pathOpen, handle(s, s.openJournal))
 	mux.HandleFunc("POST "+pathGradient, handle(s, s.gradient))
-	mux.HandleFunc("POST "+pathCommit, handle(s, s.commit))
-	mux.HandleFunc("POST "+pathAggregate, handle(s, s.aggregate))
+	mux.HandleFunc("POST "+pathCommit, handle(s, message(s, tx.KindCommit, s.signer.Commit)))
+	mux.HandleFunc("POST "+pathAggregate, handle(s, message(s, tx.KindAggregate, s.signer.Aggregate)))
 	mux.HandleFunc("POST "+pathOperation, handle(s, s.signOperation))
 	mux.HandleFunc("POST "+pathConsent, handle(s, s.signConsent))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute,
@@ -168,20 +168,16 @@ func (s *Server) gradient(ctx context.Context, r *worker.GradientRequest) (answe
 	return answerOf(s.signer.Gradient(ctx, r))
 }
 
-func (s *Server) commit(ctx context.Context, r *contentRequest) (answer, error) {
-	c, err := admitMessage[*tx.Commit](s, r, tx.KindCommit)
-	if err != nil {
-		return answer{}, err
+// message returns the function that admits a round's message of a kind, and lets sign sign it.
+func message[B tx.Body](s *Server, kind tx.Kind, sign func(context.Context, string, B) (*tx.Tx, error),
+) func(context.Context, *contentRequest) (answer, error) {
+	return func(ctx context.Context, r *contentRequest) (answer, error) {
+		body, err := admitMessage[B](s, r, kind)
+		if err != nil {
+			return answer{}, err
+		}
+		return answerOf(sign(ctx, r.ChainID, body))
 	}
-	return answerOf(s.signer.Commit(ctx, r.ChainID, c))
-}
-
-func (s *Server) aggregate(ctx context.Context, r *contentRequest) (answer, error) {
-	a, err := admitMessage[*tx.Aggregate](s, r, tx.KindAggregate)
-	if err != nil {
-		return answer{}, err
-	}
-	return answerOf(s.signer.Aggregate(ctx, r.ChainID, a))
 }
 
 // signOperation signs an operation if the policy allows its kind.
