@@ -113,10 +113,10 @@ func TestNoDeltaWithoutItsDigest(t *testing.T) {
 	require.NotContains(t, page, "The angle is")
 }
 
-// TestMixturesHaveNoScore: what a rule that mixes the nearest does is said once.
+// TestMixturesHaveNoScore: that a rule that mixes the nearest has no scores is said once.
 func TestMixturesHaveNoScore(t *testing.T) {
 	page := get(plot(t, false, "nnm+trimmed-mean"), "/round/0/4").Body.String()
-	require.Equal(t, 1, strings.Count(page, "takes the mean of its nearest in place of each gradient"))
+	require.Equal(t, 1, strings.Count(page, "scores no whole gradients: it takes coordinates, or means of several"))
 }
 
 // TestNoMapWithoutGradients: a node without the block, and a round that is too large, have none.

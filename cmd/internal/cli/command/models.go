@@ -120,15 +120,16 @@ func (r *Run) secrets(folder string) (secrets []string, err error) {
 // EvaluatorOf returns an evaluator with the data and the trainer of the options or, by default, of a home's worker. It
 // writes what a trainer of the options says to standard error.
 func (r *Run) EvaluatorOf(c *config.Config, w home.WorkerConfig, o Models) (*home.Evaluator, error) {
-	if o.Data != "" {
-		w.Data = o.Data
+	w.Data = cmp.Or(o.Data, w.Data)
+	abs, err := filepath.Abs(o.Data)
+	if _, missing := os.Stat(o.Data); missing == nil && err == nil { // a trainer may start in another folder
+		w.Data = abs
 	}
 	w.Sandbox = cmp.Or(o.Sandbox, w.Sandbox)
 	if o.Trainer == "" {
 		return home.EvaluatorOf(c, w), nil
 	}
-	err := w.UseTrainer(o.Trainer)
-	if err != nil {
+	if err = w.UseTrainer(o.Trainer); err != nil {
 		return nil, err
 	}
 	t := home.TrainerOf(c, w, func(line string, _ ...any) { fmt.Fprintln(r.Err, Plain(line)) })

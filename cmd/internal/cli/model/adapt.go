@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -102,26 +101,15 @@ func measureGain(r *command.Run, path string, o command.Models, threshold float6
 			"spdl model gain says what an intercept of one's own would do, and its own program adapts it", path,
 			command.Plain(m.Kind), params.ModelLogistic)
 	}
-	own := ""
-	if r.Named {
-		_, a, err := r.LoadHome()
-		if err != nil {
-			return f, g, err
-		}
-		own = a.Worker.Data
-	}
-	data := cmp.Or(o.Data, own)
-	if data == "" {
-		return f, g, command.Usage(errors.New("--data is missing: the CSV file of one's own rows"))
-	}
-	if o.Data, err = filepath.Abs(data); err != nil { // a trainer may start in another folder
-		return f, g, err
-	}
-	e, _, err := evaluator(r, f, o)
+	e, own, err := evaluator(r, f, o)
 	if err != nil {
 		return f, g, err
 	}
 	defer e.Close()
+	data := cmp.Or(o.Data, own)
+	if data == "" {
+		return f, g, command.Usage(errors.New("--data is missing: the CSV file of one's own rows"))
+	}
 	if g, err = gain.Of(r.Context, data, m, f.Parameters, threshold, e); err == nil {
 		fits := g.Warning
 		g.Warning, err = gain.Warning(data, own, r.Named, m)

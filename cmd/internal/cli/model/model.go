@@ -205,13 +205,13 @@ func (m measurement) claim() string {
 // measure measures a model on the test set of --data, of a named home's data, or on the embedded one. The trainer of
 // the options, or of the home, measures an external model.
 func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (m measurement, err error) {
-	e, w, err := evaluator(r, f, o)
+	e, own, err := evaluator(r, f, o)
 	if err != nil {
 		return m, err
 	}
 	defer e.Close()
 	measured, err := e.Evaluate(ctx, params.Params{Model: f.Card.Model}, f.Parameters)
-	m = measurement{measured.Accuracy, fmt.Sprintf("%s, %d test examples", cmp.Or(o.Data, w.Data, "MNIST"),
+	m = measurement{measured.Accuracy, fmt.Sprintf("%s, %d test examples", cmp.Or(o.Data, own, "MNIST"),
 		measured.Examples), evaluate.Judge(measured, f.Card.Model)}
 	if f.Card.Model.Kind == params.ModelExternal {
 		m.Tested = fmt.Sprintf("%d test examples of the %strainer", measured.Examples,
@@ -220,25 +220,22 @@ func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.M
 	return m, err
 }
 
-// evaluator returns what measures a file's model, with the worker of a named home. The data of the options are all of
-// an owner's: no other home trains on a part of them.
-func evaluator(r *command.Run, f *modelfile.File, o command.Models) (e *home.Evaluator, w home.WorkerConfig, err error) {
+// evaluator returns what measures a file's model, on all rows, and worker.data of a named home.
+func evaluator(r *command.Run, f *modelfile.File, o command.Models) (e *home.Evaluator, own string, err error) {
 	c, a := config.DefaultConfig(), home.DefaultAppConfig()
 	if r.Named {
 		if c, a, err = r.LoadHome(); err != nil {
-			return nil, w, err
+			return nil, "", err
 		}
 	}
-	w = a.Worker
+	w := a.Worker
 	if f.Card.Model.Kind == params.ModelExternal && o.Trainer == "" && len(w.Trainer) == 0 {
-		return nil, w, command.Usage(errors.New("the model is external, and its trainer measures it: name it with " +
+		return nil, "", command.Usage(errors.New("the model is external, and its trainer measures it: name it with " +
 			"--trainer, as in --trainer \"python3 train.py\", or a home that has it with --home"))
 	}
-	if o.Trainer != "" || o.Data != "" {
-		w.Part, w.Parts = 0, 1
-	}
+	w.Part, w.Parts = 0, 1
 	e, err = r.EvaluatorOf(c, w, o)
-	return e, w, err
+	return e, w.Data, err
 }
 
 func modelEval() *cobra.Command {
