@@ -8,7 +8,6 @@ import (
 
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/internal/wait"
 )
 
 // Computed is the message that a worker logs for every gradient that it computed.
@@ -115,7 +114,7 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 		return nil, err
 	}
 	start := time.Now()
-	if err := wait.For(ctx, w.StepDelay); err != nil {
+	if err := sleep(ctx, w.StepDelay); err != nil {
 		return nil, err
 	}
 	t, stats, err := w.makeGradient(ctx, trainer, spent)

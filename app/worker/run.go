@@ -10,7 +10,6 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/internal/wait"
 	"github.com/spdl/spdl/privacy"
 )
 
@@ -206,7 +205,20 @@ func (w *worker) reload(ctx context.Context) {
 	}
 }
 
-func (w *worker) pause(ctx context.Context) error { return wait.For(ctx, w.Retry) }
+func (w *worker) pause(ctx context.Context) error { return sleep(ctx, w.Retry) }
+
+// sleep returns after d, or with the context's error if the context ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
 
 // follow trains in the task's epoch, and with Follow in every later epoch.
 func (w *worker) follow(ctx context.Context) error {
@@ -350,8 +362,8 @@ func (w *worker) roundID() params.RoundID {
 // awaitNext waits up to d for the next round or phase. It returns true if a new round or phase has
 // begun, which is then in w.task.
 func (w *worker) awaitNext(ctx context.Context, d time.Duration) (bool, error) {
-	within, cancel := context.WithTimeout(ctx, d)
-	task, err := w.chain.Await(within, w.public(), w.task)
+	wait, cancel := context.WithTimeout(ctx, d)
+	task, err := w.chain.Await(wait, w.public(), w.task)
 	cancel()
 	switch {
 	case err == nil:
