@@ -7,7 +7,6 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 
 	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/internal/wait"
 )
 
 // noPeersPause is the interval at which a node checks whether it has a peer.
@@ -17,7 +16,14 @@ const noPeersPause = 10 * time.Second
 // whether peers have closed the connection right after the handshake. The same text is logged again
 // only after a time with a peer or after another text.
 func (e *earlyCloses) reportNoPeers(ctx context.Context, ownID string, logger log.Logger) {
-	for last := ""; wait.For(ctx, noPeersPause) == nil; {
+	tick := time.NewTicker(noPeersPause)
+	defer tick.Stop()
+	for last := ""; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
 		text := ""
 		switch hint := (query.Connections{ClosedBy: e.closedBy()}).Hint(ownID); {
 		case e.connectedPeers() > 0:
