@@ -50,7 +50,8 @@ func TestCaughtUp(t *testing.T) {
 	started, err := Start(c, a, log.NewNopLogger(), Hooks{})
 	require.NoError(t, err)
 	var out bytes.Buffer
-	r := &Running{Application: started.Application, Node: started.Node, log: log.NewTMLogger(log.NewSyncWriter(&out))}
+	r := &Running{Application: started.Application, Node: started.Node, votes: started.votes,
+		log: log.NewTMLogger(log.NewSyncWriter(&out))}
 	asked, left := 0, []int64{520, 2, 1}
 	r.logCaughtUp(t.Context(), time.Now(), func() int64 {
 		require.Empty(t, out.String(), "%d blocks behind", left[asked])
