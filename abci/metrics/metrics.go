@@ -49,12 +49,12 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	m := &Metrics{registry: r, chainID: chainID, known: map[uint32]bool{}, gauges: map[string]*prometheus.GaugeVec{},
 		counters: map[string]*prometheus.CounterVec{}, histograms: map[string]*prometheus.HistogramVec{}}
 	gauge := func(name, help string, labels ...string) {
-		m.gauges[name] = register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help},
-			withChain(labels)))
+		m.gauges[name] = register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: namespace, Name: name, Help: help}, withChain(labels)))
 	}
 	counter := func(name, help string, labels ...string) {
-		m.counters[name] = register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help},
-			withChain(labels)))
+		m.counters[name] = register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: name, Help: help}, withChain(labels)))
 	}
 	histogram := func(name, help string, labels ...string) {
 		m.histograms[name] = register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{

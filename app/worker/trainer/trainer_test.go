@@ -340,7 +340,8 @@ func spaced(data []byte) string {
 
 // FuzzPredicted: accepted probabilities are of labelled rows, and sum to 1.
 func FuzzPredicted(f *testing.F) {
-	f.Add([]byte("P\x19\x00\x00\x00{\"rows\": 1, \"classes\": 2}R\x0c\x00\x00\x00\x00\x00\x80\x3f\x00\x00\x00\x3f\x00\x00\x00\x3f"))
+	f.Add([]byte("P\x19\x00\x00\x00{\"rows\": 1, \"classes\": 2}" +
+		"R\x0c\x00\x00\x00\x00\x00\x80\x3f\x00\x00\x00\x3f\x00\x00\x00\x3f"))
 	f.Add([]byte("P\x1d\x00\x00\x00{\"rows\": 0, \"classes\": 1e300}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := (&Trainer{}).readPredicted(&reply{Reader: bufio.NewReader(bytes.NewReader(data))})

@@ -286,8 +286,9 @@ func TestModuleOfSites(t *testing.T) {
 	require.Zero(t, code, stderr)
 }
 
-// TestGainOfModule: the study's trainer gives a member's rows the probabilities of the exported model, and gain measures
-// them, as predict's file says them; the net's last line has the AUC of its module, and nothing adapts a module.
+// TestGainOfModule: the study's trainer gives a member's rows the probabilities of the exported model, and gain
+// measures them, as predict's file says them; the net's last line has the AUC of its module, and nothing adapts a
+// module.
 func TestGainOfModule(t *testing.T) {
 	stage.NotShort(t, "runs a net")
 	python, my, csv := stage.Python(t, "numpy"), written(t, "my.py", schemaModel), hospitals(t, 900)
@@ -308,7 +309,8 @@ func TestGainOfModule(t *testing.T) {
 	require.Equal(t, 901, strings.Count(string(out), "\n"))
 	t.Chdir(dir)
 	gain := func(more ...string) (stdout string) {
-		stdout, stderr, code := spdl(t, append([]string{"model", "gain", file, "--trainer", python + " train.py"}, more...)...)
+		args := append([]string{"model", "gain", file, "--trainer", python + " train.py"}, more...)
+		stdout, stderr, code := spdl(t, args...)
 		require.Zero(t, code, stderr)
 		return stdout
 	}

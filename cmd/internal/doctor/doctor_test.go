@@ -425,6 +425,20 @@ func TestHangs(t *testing.T) {
 		require.Equal(t, Skip, f.Level)
 		require.Contains(t, f.Found, "the node hangs")
 	}
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	free := gone.Addr().String()
+	require.NoError(t, gone.Close())
+	away := Look(t.Context(), h.Config.RootDir, "tcp://"+free, nil)
+	f = one(t, away, "databases")
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "no node of this home answers at tcp://"+free)
+	require.Contains(t, f.Remedy, "name its address with --node")
+	away.Other = "abc"
+	require.Equal(t, Warn, one(t, away, "databases").Level, "another node's address is no fault of this home")
+	for _, check := range []string{"ports", "last block", "peer clocks"} {
+		require.Contains(t, one(t, away, check).Found, "the node does not answer", check)
+	}
 	require.NoError(t, db.Close())
 	require.False(t, Look(t.Context(), h.Config.RootDir, rpc, nil).Hangs, "no process has the databases")
 }

@@ -13,10 +13,12 @@ import (
 
 	"github.com/syndtr/goleveldb/leveldb/storage"
 
+	"github.com/spdl/spdl/abci/admission"
 	"github.com/spdl/spdl/abci/databases"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/cmd/internal/probe"
 )
 
 // keys finds secret files that users other than the owner can read or change, encrypted files without the home's
@@ -110,6 +112,12 @@ func (h *Home) nodeKey(ctx context.Context) Finding {
 		return fail(remedy+", spdl init in another folder makes one, and spdl tx rotate --nodes ID announces it",
 			"%s is missing: the node does not start", h.Config.NodeKeyFile())
 	case id != "" && p != nil && p.Active && len(p.NodeIds) > 0 && !slices.Contains(p.NodeIds, id):
+		for _, address := range admission.Addresses([]app.Participant{*p}, "") {
+			if probe.Node(ctx, address) == nil {
+				return fail("leave this home stopped, or stop the other for good before this one starts", "the node %s, which the "+
+					"chain has of participant %d, runs: two processes with these keys sign twice", address, p.Index)
+			}
+		}
 		return warn(remedy+", announce the new id: spdl tx rotate --nodes "+id, "the node's id is %s, and the chain has %s "+
 			"of participant %d: other members' nodes may reject it", id, strings.Join(p.NodeIds, ", "), p.Index)
 	}
@@ -158,9 +166,13 @@ func databaseLock(_ context.Context, h *Home) Finding {
 			"%s, and answers none", who, h.Config.RPC.ListenAddress)
 	case !strings.Contains(err.Error(), syscall.EAGAIN.Error()):
 		return fail("see docs/TROUBLESHOOTING.md, Disk; spdl audit replay names a damaged height", "%v", err)
-	case !h.runs() && h.Config.RPC.ListenAddress != "":
-		return fail("wait while it replays blocks; otherwise look at its log, and end it", "a process has them, and no node "+
-			"of this home answers at %s", h.Config.RPC.ListenAddress)
+	case h.Other != "":
+		return warn("name the address of this home's node with --node, or leave it out; if rpc.laddr was changed after its "+
+			"start, start it again", "a process has them, and at %s the node %s answers, of another home", h.RPC, h.Other)
+	case !h.runs() && h.RPC != "":
+		return fail("wait while it replays blocks; name its address with --node, if that is another; if rpc.laddr was "+
+			"changed after its start, start it again; otherwise look at its log, and end it", "a process has them, and no node "+
+			"of this home answers at %s", h.RPC)
 	}
 	return ok("the node that runs has them")
 }

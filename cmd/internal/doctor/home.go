@@ -31,6 +31,7 @@ type Home struct {
 	Genesis   *types.GenesisDoc
 	NoGenesis error // the error of reading the genesis
 
+	RPC       string         // the address at which the home's node was asked
 	Client    *client.Client // a client of the home's node; nil if the node serves no RPC
 	Node      *coretypes.ResultStatus
 	Hangs     bool                      // a process has the home's databases, and accepts connections without an answer
@@ -43,7 +44,7 @@ type Home struct {
 
 // Look reads a home, and asks its node if one answers. rpc is the address of the home's node.
 func Look(ctx context.Context, dir, rpc string, witnesses map[string]*client.Client) *Home {
-	h := &Home{Witnesses: witnesses, System: machine}
+	h := &Home{RPC: rpc, Witnesses: witnesses, System: machine}
 	if h.Config, h.App, h.Invalid = home.Load(dir); h.Invalid != nil {
 		return h
 	}
@@ -117,8 +118,11 @@ func (h *Home) runs() bool { return h.Node != nil }
 
 // away says why a node that does not answer has no figures.
 func (h *Home) away() string {
-	if h.Hangs {
+	switch {
+	case h.Hangs:
 		return "the node hangs: the check databases is about it"
+	case h.isLocked():
+		return "the node does not answer: the check databases is about it"
 	}
 	return "the node is stopped"
 }

@@ -71,6 +71,9 @@ func (h *Home) growth(ctx context.Context) (uint64, uint64, error) {
 			return 0, 0, err
 		}
 		rounds, n = s.Rounds-min(s.Round, s.Rounds), s.Participants
+	} else if s, err := h.state(); err == nil && s != nil {
+		planned := s.Params.Training.Rounds
+		g.Params, rounds, n = s.Params, planned-min(s.Progress.Round, planned), s.Active()
 	}
 	return h.bytesOf(g, n, rounds), rounds, nil
 }

@@ -47,13 +47,12 @@ func ports(ctx context.Context, h *Home) Finding {
 		}
 	}
 	switch {
-	case h.Hangs:
+	case h.Hangs, !h.runs() && h.isLocked():
 		return skip("%s", h.away())
 	case h.Twin != "":
 		return skip("the check keys is about the node at rpc.laddr, %s", h.Config.RPC.ListenAddress)
 	case h.Other != "":
-		return fail("give this node an address of its own, or stop the other", "the node %s answers at rpc.laddr, %s",
-			h.Other, h.Config.RPC.ListenAddress)
+		return fail("give this node an address of its own, or stop the other", "the node %s answers at %s", h.Other, h.RPC)
 	case len(wrong) > 0 && h.runs():
 		return fail("look at the node's log", "do not answer: %s", strings.Join(wrong, "; "))
 	case len(wrong) > 0:
@@ -97,7 +96,7 @@ func peers(ctx context.Context, h *Home) Finding {
 	if len(wanted) == 0 && !alone {
 		return skip("no address of another node is known: neither p2p.persistent_peers nor the chain has one")
 	}
-	silent, answering := silentAmong(ctx, wanted)
+	silent, answering := h.silentAmong(ctx, wanted)
 	found := peersText(len(wanted), silent, connected, alone)
 	silentAll := len(silent) == len(wanted) && len(connected) == 0
 	if f := h.expectedSilence(ctx, found, silentAll); f.Level != "" && (alone || len(silent) > 0) {
@@ -177,10 +176,16 @@ func absentAmong(answering []string, connected map[string]string, closedBy []str
 	return closed, stale
 }
 
-// silentAmong probes all nodes at once. It returns the addresses of the nodes that do not answer,
-// with the reasons, and of those that do.
-func silentAmong(ctx context.Context, addresses []string) (silent, answering []string) {
-	errs := make([]error, len(addresses))
+// silentAmong probes all nodes at once. It returns the addresses of the nodes that do not answer, with their members
+// and the reasons, and of those that do.
+func (h *Home) silentAmong(ctx context.Context, addresses []string) (silent, answering []string) {
+	errs, of := make([]error, len(addresses)), map[string]string{}
+	all, _ := h.participants(ctx) // without them nodes have no names
+	for _, p := range all {
+		for _, id := range p.NodeIds {
+			of[id] = strconv.Quote(p.Moniker) + " at "
+		}
+	}
 	var wg sync.WaitGroup
 	for i, address := range addresses {
 		wg.Go(func() { errs[i] = probe.Node(ctx, address) })
@@ -191,8 +196,8 @@ func silentAmong(ctx context.Context, addresses []string) (silent, answering []s
 			answering = append(answering, addresses[i])
 			continue
 		}
-		_, at, _ := strings.Cut(addresses[i], "@")
-		silent = append(silent, at+" "+err.Error())
+		id, at, _ := strings.Cut(addresses[i], "@")
+		silent = append(silent, of[strings.ToLower(id)]+at+" "+err.Error())
 	}
 	return silent, answering
 }

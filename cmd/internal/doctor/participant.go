@@ -137,9 +137,15 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 		}
 	}
 	found := fmt.Sprintf("participant %d is active; epoch %d, round %d is open: ", p.Index, s.Epoch, s.Round)
-	if ago <= min(s.Round, maxRounds) {
+	if s.Done {
+		found = fmt.Sprintf("participant %d is active; epoch %d has all its %d rounds: ", p.Index, s.Epoch, s.Rounds)
+	}
+	switch {
+	case s.Round == 0:
+		found += "no round is closed yet"
+	case ago <= min(s.Round, maxRounds):
 		found += fmt.Sprintf("its last gradient is in round %d, %d round(s) ago", s.Round-ago, ago)
-	} else {
+	default:
 		found += fmt.Sprintf("no gradient of it in the last %d rounds", ago-1)
 	}
 	if s.Home != nil && s.Home.Consent != "" {

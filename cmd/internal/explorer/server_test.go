@@ -186,8 +186,9 @@ func TestSearch(t *testing.T) {
 	s := over(t, newFake(6, "node"), Options{})
 	for q, want := range map[string]string{
 		"block 3": "/block/3", "0/2": "/round/0/2", "r2": "/round/0/2", "p3": "/participant/3", "7": "/block/7",
-		"02abcdef":                     "/participant/2",
-		"aa" + strings.Repeat("0", 62): "/tx/aa" + strings.Repeat("0", 62), "0x" + strings.Repeat("AA", 32): "/tx/" +
+		"02abcdef":                          "/participant/2",
+		fmt.Sprintf("%x", key(2).Address()): "/participant/2",
+		"aa" + strings.Repeat("0", 62):      "/tx/aa" + strings.Repeat("0", 62), "0x" + strings.Repeat("AA", 32): "/tx/" +
 			strings.Repeat("aa", 32),
 	} {
 		w := get(s, "/search?q="+strings.ReplaceAll(q, " ", "+"))

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cometbft/cometbft/crypto/ed25519"
+
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -28,7 +30,8 @@ var (
 )
 
 // Find returns all answers to the query ?q=: blocks by height and hash, rounds by number, transactions by hash, and
-// participants by index, id or name. Their paths are the explorer's own, made of numbers and hexadecimal digits.
+// participants by index, id, key, address, node or name. Their paths are the explorer's own, made of numbers and
+// hexadecimal digits.
 func Find(r *Request) (q string, found []Found) {
 	q = strings.TrimSpace(Short(r.Value("q"), 100))
 	status, people := chainview.Ask[query.Status](r.Reader, "/status"), r.Participants()
@@ -148,7 +151,14 @@ func (l *lookup) hex(digits string) {
 // keys finds the participants with an id or a key that begins with the digits.
 func (l *lookup) keys(digits string) {
 	for _, p := range l.people {
-		for name, key := range map[string][]byte{"id": p.Id, "public key": p.PubKey, "consensus key": p.ConsensusKey} {
+		names := map[string][]byte{"id": p.Id, "public key": p.PubKey, "consensus key": p.ConsensusKey}
+		if len(p.ConsensusKey) == ed25519.PubKeySize {
+			names["validator's address"] = ed25519.PubKey(p.ConsensusKey).Address()
+		}
+		for _, id := range p.NodeIds {
+			names["node "+id], _ = hex.DecodeString(id)
+		}
+		for name, key := range names {
 			if len(key) > 0 && strings.HasPrefix(hex.EncodeToString(key), digits) {
 				l.add(fmt.Sprintf("p%d", p.Index), fmt.Sprintf("Participant %s (#%d) by its %s", p.Moniker, p.Index, name),
 					fmt.Sprintf("/participant/%d", p.Index))
