@@ -33,6 +33,8 @@ type Report struct {
 	// Warning says which columns most rows write otherwise than the table, and that test rows trained the model, or may
 	// have; "" if the file fits and is that of the owner's home.
 	Warning string `json:"warning,omitempty"`
+	// Odds says how adapted is made of an external model's probabilities; "" for another model.
+	Odds string `json:"odds,omitempty"`
 	adapt.Report
 }
 
@@ -97,6 +99,11 @@ func Of(ctx context.Context, path string, m params.Model, parameters []float64, 
 	}
 	if g.Report, err = adapt.Gain(rows[0], rows[1], parameters, threshold, own...); err != nil {
 		return g, fmt.Errorf("%s: %w", path, err)
+	}
+	if external {
+		adapted := g.Models[2].Parameters
+		g.Odds = fmt.Sprintf("adapted: of a probability p the log odds, ln(p/(1-p)), times %.4g and plus %.4g", adapted[0],
+			adapted[1]*params.TableConstant)
 	}
 	said := float64(bytes.Count(labels, []byte{1})) / float64(len(labels))
 	rate := float64(g.Positives) / float64(g.Rows)
@@ -188,6 +195,9 @@ func (g Report) Text(w io.Writer) {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
 	_ = t.Flush()
+	if g.Odds != "" {
+		fmt.Fprintln(w, g.Odds)
+	}
 	fmt.Fprintf(w, "%s\nprivate to the owner of the rows: no epsilon bounds what this tells of them\n", g.Verdict())
 	if g.Warning != "" {
 		fmt.Fprintln(w, "warning:", printable.Text(g.Warning))

@@ -112,6 +112,17 @@ func TestOfAModule(t *testing.T) {
 	require.InDelta(t, want.Models[0].Brier.Value, got.Models[0].Brier.Value, 1e-6)
 	require.InDelta(t, want.Models[0].AUC.Low, got.Models[0].AUC.Low, 1e-3)
 	require.InDelta(t, want.Models[1].Brier.Value, got.Models[1].Brier.Value, 1e-5, "with an intercept of its own")
+	var slope, intercept float64
+	_, err = fmt.Sscanf(got.Odds, "adapted: of a probability p the log odds, ln(p/(1-p)), times %g and plus %g", &slope,
+		&intercept)
+	require.NoError(t, err)
+	brier := 0.
+	for i, label := range by[1].Labels {
+		p := by[1].Row(i)[1]
+		p = 1 / (1 + math.Exp(-slope*math.Log(p/(1-p))-intercept))
+		brier += (p - float64(label)) * (p - float64(label)) / float64(len(by[1].Labels))
+	}
+	require.InDelta(t, got.Models[2].Brier.Value, brier, 1e-4)
 	require.Equal(t, []any{want.Rows, want.ByRate, want.Class}, []any{got.Rows, got.ByRate, got.Class})
 
 	for name, other := range map[string]trainer.Predicted{

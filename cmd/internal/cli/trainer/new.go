@@ -91,7 +91,7 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
-	return showStudy(r, args[0], o.Python, p, "The study needs "+t.Needs+".\n")
+	return showStudy(r, args[0], o.Options, p, "The study needs "+t.Needs+".\n")
 }
 
 // study writes the study of the user's own model.
@@ -123,7 +123,7 @@ func (o *newOptions) study(r *command.Run, dir string) error {
 		r.Warn("the ends of the columns and the names of the classes are public in params.json: for a real chain set " +
 			"bounds that do not depend on anybody's rows")
 	}
-	return showStudy(r, dir, o.Python, p, modelText(p, dir))
+	return showStudy(r, dir, o.Options, p, modelText(p, dir))
 }
 
 // modelText lists the tensors, and says who clips. A tensor with a start value in the study's weights file begins at
@@ -151,7 +151,7 @@ func modelText(p params.Params, dir string) string {
 }
 
 // showStudy says what was written and what comes next.
-func showStudy(r *command.Run, dir, python string, p params.Params, about string) error {
+func showStudy(r *command.Run, dir string, o templates.Options, p params.Params, about string) error {
 	next := "spdl-lab testnet start --manifest " + filepath.Join(dir, "net.toml")
 	return r.Show(struct {
 		Folder     string        `json:"folder"`
@@ -159,7 +159,7 @@ func showStudy(r *command.Run, dir, python string, p params.Params, about string
 		Next       string        `json:"next"`
 	}{dir, p, next}, command.Line(fmt.Sprintf("%s%s: %d parameters, %d rounds, of which each takes %d %s a member; "+
 		"epsilon %g, noise multiplier %g, learning rate %g: where the accuracy jumps or falls, run it with --learning-rate "+
-		"and a third of that.\nTry the trainer, and time it:\n  spdl trainer check %s --python %s --batch %d\nRun it:\n  %s",
+		"and a third of that.\nTry the trainer, and time it:\n  spdl trainer check %s --python %s --parts %d --batch %d\nRun it:\n  %s",
 		about, dir, p.Model.Dim(), p.Training.Rounds, p.Privacy.Batch, p.Privacy.Units(), p.Privacy.Epsilon,
-		p.Privacy.NoiseMultiplier, p.Training.LearningRate, filepath.Join(dir, "train.py"), python, p.Privacy.Batch, next)))
+		p.Privacy.NoiseMultiplier, p.Training.LearningRate, filepath.Join(dir, "train.py"), o.Python, o.Validators, p.Privacy.Batch, next)))
 }

@@ -7,6 +7,7 @@ import gzip
 import os
 import struct
 import sys
+import warnings
 from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
@@ -107,7 +108,12 @@ def of_frame(frame: Any, described: Dict[str, Any], centred: bool, comma: bool) 
     named = [c["name"] for c in described["columns"]]
     if absent := [name for name in named if name not in frame.columns]:
         raise ValueError("the rows have no column %s" % ", ".join(absent))
-    return _made(described, centred, [[row[name] for name in named] for row in frame.to_dict("records")], comma)
+    rows = [[row[name] for name in named] for row in frame.to_dict("records")]
+    for i, c in enumerate(described["columns"]):
+        if n := sum(inputs(row[i], c, comma)[2] for row in rows if c.get("values")):
+            warnings.warn("column %r: in %d of %d rows the text is none of %s, and read as none"
+                          % (c["name"], n, len(rows), ", ".join(c["values"])), stacklevel=3)
+    return _made(described, centred, rows, comma)
 
 
 def filled(x: Array, y: Array, x_test: Array, y_test: Array) -> Data:

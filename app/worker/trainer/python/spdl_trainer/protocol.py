@@ -28,6 +28,7 @@ import json
 import os
 import struct
 import sys
+import traceback
 from typing import Any, BinaryIO, Callable, Dict, List, Optional
 
 from .floats import decode, encode
@@ -213,4 +214,6 @@ def serve(make: Callable[[Hello], Any]) -> None:
             where = ("; a contained trainer reads its folder, worker.data and what worker.trainer_read lists: with spdl "
                      "new --data a study gets a copy" if isinstance(e, PermissionError) else "")
             session.send(b"X", ("%s: %s%s" % (type(e).__name__, e, where)).encode()[:60000])
+            if os.path.dirname(traceback.extract_tb(e.__traceback__)[-1].filename) == os.path.dirname(__file__):
+                sys.exit(1)  # the text is this package's, and says it all
             raise
