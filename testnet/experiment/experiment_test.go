@@ -281,7 +281,7 @@ func TestLiveComesLast(t *testing.T) {
 	todo, err = r.plan([]Experiment{convergence, latency, batch})
 	require.NoError(t, err)
 	require.Len(t, todo.alone, first)
-	require.Contains(t, r.notes(tiny), figure.Note{Name: "kind", Text: "full run, not repeated on real nodes"})
+	require.Contains(t, r.notes(tiny, true), figure.Note{Name: "kind", Text: "full run, not repeated on real nodes"})
 }
 
 // TestSweep: the axis shows the numbers whose logarithms it is of, on one scale,
@@ -297,7 +297,7 @@ func TestSweep(t *testing.T) {
 	require.Equal(t, []figure.Mark{{At: -1, Text: "0.5"}, {At: 2, Text: "4"}}, f.Panels[0].Marks)
 	require.InDelta(t, 0.4, f.Panels[0].Top, 1e-12)
 	for _, e := range []Experiment{tradeoff, dirichlet} {
-		require.Contains(t, Runner{}.notes(e), figure.Note{Name: "x", Text: e.X})
+		require.Contains(t, Runner{}.notes(e, false), figure.Note{Name: "x", Text: e.X})
 	}
 }
 

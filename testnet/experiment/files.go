@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,8 +27,8 @@ type Summary struct {
 	Reruns  []Rerun       `json:"reruns,omitempty"`
 }
 
-// notes returns the provenance of a file.
-func (r Runner) notes(e Experiment) []figure.Note {
+// notes returns the provenance of a file. Trainings that ran in process alone are said to be so.
+func (r Runner) notes(e Experiment, inProcess bool) []figure.Note {
 	kind := map[bool]string{true: "QUICK RUN: fewer rounds and cells, not for citing", false: "full run"}[r.Quick]
 	seeds := fmt.Sprint(r.first())
 	if n := r.seedsOf(e); n > 1 {
@@ -40,7 +41,7 @@ func (r Runner) notes(e Experiment) []figure.Note {
 	if r.Validation {
 		kind += ", measured on a sixth of the training set that nobody trains on"
 	}
-	if r.NoLive {
+	if inProcess {
 		kind += ", not repeated on real nodes"
 	}
 	notes := []figure.Note{
@@ -64,7 +65,8 @@ func (r Runner) files(e Experiment, results Results, reruns []Rerun) error {
 	if r.Quick {
 		f.Foot = "quick run: fewer rounds and cells, not for citing"
 	}
-	notes := r.notes(e)
+	trains := slices.ContainsFunc(results, func(x Result) bool { return x.Cell.Learn != nil })
+	notes := r.notes(e, trains && len(reruns) == 0)
 	svg, err := f.Draw(notes)
 	if err != nil {
 		return err
