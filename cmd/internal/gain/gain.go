@@ -33,8 +33,7 @@ type Report struct {
 	// Warning says which columns most rows write otherwise than the table, and that test rows trained the model, or may
 	// have; "" if the file fits and is that of the owner's home.
 	Warning string `json:"warning,omitempty"`
-	// Odds says how adapted is made of an external model's probabilities; "" for another model.
-	Odds string `json:"odds,omitempty"`
+	Odds    string `json:"odds,omitempty"` // how adapted is made of an external model's probabilities
 	adapt.Report
 }
 
