@@ -113,7 +113,9 @@ func (e *Evaluator) Predict(ctx context.Context, p params.Params, x []float64) (
 	err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.of(p)
+	if !p.Model.Equal(e.params.Model) { // otherwise the trainer goes on, whatever it clips
+		e.of(p)
+	}
 	if train, err = e.predict(ctx, x, true); err == nil {
 		test, err = e.predict(ctx, x, false)
 	}

@@ -90,16 +90,17 @@ func TestValidatorVotes(t *testing.T) {
 func TestOtherValidatorKey(t *testing.T) {
 	t.Parallel()
 	c, a := alone(t, 10)
-	for want := range 2 {
+	for i, want := range []int{0, 0, 1} {
 		var out bytes.Buffer
 		r, err := Start(c, a, log.NewTMLogger(log.NewSyncWriter(&out)), Hooks{})
 		require.NoError(t, err)
 		if want > 0 { // alone, it has nobody from whom to catch up
-			require.NotContains(t, out.String(), "this node signs no block")
 			r.logCaughtUp(t.Context(), time.Now(), func() int64 { return 0 })
 		}
 		require.NoError(t, r.Stop())
 		require.Equal(t, want, strings.Count(out.String(), "this node signs no block"))
-		privval.GenFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()).Save()
+		if i == 0 {
+			privval.GenFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()).Save()
+		}
 	}
 }

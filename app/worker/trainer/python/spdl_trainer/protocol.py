@@ -104,7 +104,8 @@ class _Session:
         for text in getattr(self.study, "warnings", []):
             print("warning: " + text, file=sys.stderr, flush=True)
         answer = {"protocol": self.protocol, "examples": self.study.examples, "evaluates": hasattr(self.study, "evaluate")}
-        if hasattr(self.study, "probabilities") and getattr(self.study, "classified", True):
+        if all(hasattr(self.study, n) for n in ("probabilities", "x", "y", "x_test", "y_test")) and getattr(
+                self.study, "classified", True):
             answer["predicts"] = True
         if getattr(self.study, "groups", None) is not None:
             answer["groups"] = True
