@@ -6,9 +6,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Rounds wait for every participant that is not resting (A5). A participant gets a strike when a round waited for
-// it in vain, and rests: the next 2^strikes rounds do not wait for it. So in T rounds of an epoch f participants
-// cost at most f log2(T) waits, in whatever rounds they are late, and until strikes reaches maxStrikes.
+// Rounds wait for every participant that is not resting (A5). A round that waited for a participant in vain gives
+// it a strike, and the participant rests: the next 2^strikes rounds do not wait for it. So f participants cost an
+// epoch of T rounds at most f log2(T) waits, in whatever rounds they are late, until strikes reaches maxStrikes.
 //
 // A strike needs a reason that no coalition of f can make up: the participant has no commitment
 // although quorum_blocks heights, with an honest proposer among them, passed since N-f participants

@@ -94,7 +94,7 @@ func TestOtherValidatorKey(t *testing.T) {
 		var out bytes.Buffer
 		r, err := Start(c, a, log.NewTMLogger(log.NewSyncWriter(&out)), Hooks{})
 		require.NoError(t, err)
-		if want > 0 { // alone, it has nobody from whom to catch up
+		if want > 0 { // a node without peers does not find out by itself that it has caught up
 			r.logCaughtUp(t.Context(), time.Now(), func() int64 { return 0 })
 		}
 		require.NoError(t, r.Stop())

@@ -95,6 +95,58 @@ func TestParticipant(t *testing.T) {
 	require.Contains(t, f.Found, "no participant has the home's key")
 }
 
+// TestTwinAtItsAddress: a home with another node id than the chain has of its participant is a fail where the node of
+// that id runs at the registered address, because two processes then have the participant's keys.
+func TestTwinAtItsAddress(t *testing.T) {
+	h, _ := stopped(t)
+	other := ed25519.GenPrivKey()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			_, _ = conn.MakeSecretConnection(c, other)
+			_ = c.Close()
+		}
+	}()
+	id := string(p2p.PubKeyToID(other.PubKey()))
+	saveState(t, h, func(s *app.State) {
+		s.Participants[0].NodeIds, s.Participants[0].Address = []string{id}, id+"@"+l.Addr().String()
+	})
+	f := one(t, h, "keys")
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "the node "+id+"@"+l.Addr().String()+", which the chain has of participant 0, runs")
+	require.NoError(t, l.Close())
+	f = one(t, h, "keys")
+	require.Equal(t, Warn, f.Level)
+	require.Contains(t, f.Remedy, "spdl tx rotate --nodes")
+	f = one(t, h, "peers")
+	require.NotContains(t, f.Found, id, "peers are those of others")
+}
+
+// TestAfterTheLastRound: neither a stopped nor a running node of a finished epoch speaks of rounds to come.
+func TestAfterTheLastRound(t *testing.T) {
+	h, _ := stopped(t)
+	require.Contains(t, one(t, h, "disk").Found, "are to come in 5 rounds")
+	saveState(t, h, func(s *app.State) { s.Progress.Round = 5 })
+	require.Contains(t, one(t, h, "disk").Found, "are to come in 0 rounds")
+	h.Node = new(coretypes.ResultStatus)
+	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, map[string]any{"epoch": 0, "round": 5, "rounds": 5,
+		"done": true, "contributions": []app.Contribution{{Participant: 0}}})})
+	f := h.takesPart(context.Background(), &app.Participant{Active: true})
+	require.Contains(t, f.Found, "epoch 0 has all its 5 rounds: its last gradient is in round 4")
+	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, query.Status{Rounds: 5})})
+	f = h.takesPart(context.Background(), &app.Participant{Active: true})
+	require.Contains(t, f.Found, "round 0 is open: no round is closed yet")
+}
+
+// TestSilentPeersHaveNames: a node that does not answer is named by its member.
+func TestSilentPeersHaveNames(t *testing.T) {
+	h, _ := stopped(t)
+	all, err := h.participants(context.Background())
+	require.NoError(t, err)
+	require.Contains(t, one(t, h, "peers").Found, fmt.Sprintf("%q at 127.0.0.1:", all[1].Moniker))
+}
+
 // TestConvicted: an offence of the home's participant fails, with what the chain says, until a restore settles it.
 // An offence of another participant does not.
 func TestConvicted(t *testing.T) {

@@ -356,8 +356,8 @@ func TestWrite(t *testing.T) {
 		"multi-krum, OUTSIDE its theorem\n", "epsilon 1.998 at delta 1e-06 by rdp: a conclusion",
 		"epsilon    1.998: an attacker who sees all that is public, knows all data but one example, and bets whether it is " +
 			"in them, is right at most 88.1 of 100 times; a coin 50 times\n",
-		"noise      0.0079 times as long as the mean of a participant's contributions to all rounds can be, of which the " +
-			"verdict is; attackers hide in noise of 0.0181 times in a round", "mu              none: rounds sample",
+		"noise      0.0079 of the largest contribution, in the mean of all rounds: the verdict judges this noise; 0.0181 " +
+			"in a single round, where attackers can hide", "mu              none: rounds sample",
 		"100; epsilon is that of all together\n",
 		"2.48 kB a gradient, 10.6 kB a round, 1.06 MB in all",
 		"1m40s for all rounds, of 1s each", "; 919 MB of blocks a day if rounds went on",

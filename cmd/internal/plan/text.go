@@ -26,8 +26,8 @@ func (p Plan) Text(w io.Writer) {
 	}
 	row("epsilon", "%.4g: an attacker who sees all that is public, knows all data but %s, and bets whether it is in "+
 		"them, is right at most %s times; a coin 50 times", up(guaranteedEpsilon(p)), unit, hundreds(p.Bet))
-	row("noise", "%.3g times as long as the mean of a participant's contributions to all rounds can be, of which the "+
-		"verdict is; attackers hide in noise of %.3g times in a round", p.MeanNoise, p.NoiseToGradient)
+	row("noise", "%.3g of the largest contribution, in the mean of all rounds: the verdict judges this noise; %.3g in a "+
+		"single round, where attackers can hide", p.MeanNoise, p.NoiseToGradient)
 	row("rounds", "%d; epsilon is that of all together", p.Rounds)
 	row("public", "of each round all vectors and the model; in genesis %s", printable.Line(p.Public))
 	_ = t.Flush()

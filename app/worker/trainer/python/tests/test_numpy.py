@@ -92,6 +92,17 @@ class TestNumPy(unittest.TestCase):
                 {"name": "k", "values": ["q", "s"], "others": True}]))
         self.assertIn("column 'k': 18 of 27 texts are none of q, s, and read as none", said.getvalue())
 
+    def test_a_frame_warns_of_unknown_categories(self):
+        class Frame:  # as a DataFrame of pandas
+            columns = ["k"]
+
+            def to_dict(self, kind):
+                return [{"k": "q"}, {"k": "big"}, {"k": None}]
+        described = {"columns": [{"name": "k", "values": ["q", "s"], "others": True}]}
+        with self.assertWarnsRegex(UserWarning, "column 'k': in 1 of 3 rows the text is none of q, s"):
+            x = data.of_frame(Frame(), described, False, True)
+        self.assertEqual(x.shape, (3, 2))
+
     def test_predict_gives_rows_their_probabilities(self):
         rows = "a,ill,b\n" + "".join("%g,%s,%g\n" % (a / 50 - 1, "yes" if a % 3 else "no", a / 10) for a in range(100))
         config = json.dumps({"table": TABLE})

@@ -107,6 +107,8 @@ class TestPyTorch(unittest.TestCase):
         x = data.of_frame(Frame(), config["table"], True, True)
         self.assertTrue(np.array_equal(probabilities(own, model, x), got))
         self.assertEqual(probabilities(own, model, x[:0]).shape, (0, 2))
+        with self.assertRaisesRegex(Unsuitable, "want a DataFrame or inputs: python3 train.py predict takes a file"):
+            probabilities(own, model, path)
         Frame.columns = ["a"]
         with self.assertRaisesRegex(ValueError, "the rows have no column b"):
             probabilities(own, model, Frame())
