@@ -46,14 +46,13 @@ func Split(path, column, group, folder string, most int) (parts []*Part, err err
 	defer func() {
 		slices.SortFunc(parts, func(a, b *Part) int { return strings.Compare(a.Name, b.Name) })
 		for i, p := range parts {
-			p.csv.Flush()
 			file := fmt.Sprintf("site%d", i)
 			if column != "" && plainName.MatchString(p.Name) {
 				file += "-" + p.Name
 			}
 			read := p.Path
 			p.Path = filepath.Join(folder, file+".csv")
-			err = cmp.Or(err, p.csv.Error(), p.file.Close(), os.Rename(read, p.Path))
+			err = cmp.Or(err, p.close(), os.Rename(read, p.Path))
 		}
 	}()
 	by := map[string]*Part{}
@@ -78,23 +77,24 @@ func Split(path, column, group, folder string, most int) (parts []*Part, err err
 				return parts, fmt.Errorf("%w: column %q of %s has more than %d different texts, want one for each member", ErrTable,
 					column, f.name, most)
 			}
-			if p, err = f.newPart(name, filepath.Join(folder, fmt.Sprintf("part%d.csv", len(parts)))); err != nil {
+			if p, err = newPart(name, filepath.Join(folder, fmt.Sprintf("part%d.csv", len(parts))), f.header,
+				f.comma); err != nil {
 				return parts, err
 			}
 			by[p.Name], parts = p, append(parts, p)
 		}
-		p.Rows++
-		if err := p.csv.Write(f.row); err != nil {
+		if err := p.write(f.row); err != nil {
 			return parts, err
 		}
 	}
 }
 
-// Join writes the rows of several files to one, and returns a part for each, named by its file without the ending. The
-// files may differ in their separators and in the order of their columns. Unless all have commas between the values,
-// the result has semicolons there, so that decimal commas stay.
-func Join(paths []string, to string) (parts []*Part, err error) {
-	files, all := make([]*file, len(paths)), &csv.Writer{}
+// Join writes the rows of several files to one, in the columns that all have, and returns a part for each, named by its
+// file without the ending. A file of more columns gets a copy without them in a folder: there a row has the side that
+// it has in the file of all. The files may differ in their separators and in the order of their columns. Unless all
+// have commas between the values, the result has semicolons there, so that decimal commas stay.
+func Join(paths []string, to, folder string) (parts []*Part, err error) {
+	files, owners, comma := make([]*file, len(paths)), map[string]int{}, ','
 	for i, path := range paths {
 		if files[i], err = stream(path); err != nil {
 			return nil, err
@@ -104,76 +104,89 @@ func Join(paths []string, to string) (parts []*Part, err error) {
 		if k := slices.IndexFunc(parts, func(q *Part) bool { return q.Name == p.Name }); k >= 0 {
 			return nil, fmt.Errorf("%w: %s and %s, want a name of its own for each site: rename one", ErrTable, paths[k], path)
 		}
-		for _, x := range [][2]*file{{files[0], files[i]}, {files[i], files[0]}} {
-			for _, name := range x[0].header {
-				if _, err := x[1].column(name); err != nil {
-					return nil, fmt.Errorf("%w; %s has it: want the same columns in all files", err, x[0].name)
-				}
-			}
-		}
 		parts = append(parts, p)
+		for _, name := range files[i].header {
+			owners[name]++
+		}
+		if files[i].comma != ',' {
+			comma = ';'
+		}
 	}
-	out, err := create(to)
-	if err != nil {
+	shared := slices.DeleteFunc(slices.Clone(files[0].header), func(name string) bool { return owners[name] < len(files) })
+	all, err := newPart("", to, shared, comma)
+	for i := 0; i < len(files) && err == nil; i++ {
+		f, p := files[i], parts[i]
+		if len(f.header) > len(shared) {
+			p, err = newPart(p.Name, filepath.Join(folder, p.Name+".csv"), shared, f.comma)
+		}
+		if parts[i] = p; err == nil {
+			err = cmp.Or(f.each(shared, func(row []string) error { return cmp.Or(p.write(row), all.write(row)) }), p.close())
+		}
+	}
+	return parts, cmp.Or(err, all.close())
+}
+
+// each calls do with the named columns of each row.
+func (f *file) each(columns []string, do func(row []string) error) error {
+	row := make([]string, len(columns))
+	for {
+		if more, err := f.readRow(); err != nil || !more {
+			return err
+		}
+		for i, name := range columns {
+			row[i] = f.row[f.at[name]]
+		}
+		if err := do(row); err != nil {
+			return err
+		}
+	}
+}
+
+// newPart makes a part with a new file, which its owner alone may read.
+func newPart(name, path string, columns []string, comma rune) (*Part, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	defer func() { all.Flush(); err = cmp.Or(err, all.Error(), out.Close()) }()
-	if all = csv.NewWriter(out); slices.ContainsFunc(files, func(f *file) bool { return f.comma != ',' }) {
-		all.Comma = ';'
-	}
-	row := slices.Clone(files[0].header)
-	err = all.Write(row)
-	for i, f := range files {
-		for more := true; more && err == nil; {
-			if more, err = f.readRow(); more {
-				for k, name := range files[0].header {
-					row[k] = f.row[f.at[name]]
-				}
-				parts[i].Rows++
-				err = all.Write(row)
-			}
-		}
-	}
-	return parts, err
-}
-
-// create makes a file that its owner alone may read.
-func create(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-}
-
-// newPart makes a part's file with the header of f.
-func (f *file) newPart(name, path string) (*Part, error) {
-	to, err := create(path)
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	p := &Part{Name: strings.Clone(name), Path: path, file: to, csv: csv.NewWriter(to)}
-	p.csv.Comma = f.comma
-	return p, p.csv.Write(f.header)
+	p.csv.Comma = comma
+	return p, p.csv.Write(columns)
+}
+
+// write counts a row, and writes it to the part's file, if it has one of its own.
+func (p *Part) write(row []string) error {
+	p.Rows++
+	if p.csv == nil {
+		return nil
+	}
+	return p.csv.Write(row)
+}
+
+// close ends the part's file.
+func (p *Part) close() error {
+	if p == nil || p.csv == nil {
+		return nil
+	}
+	p.csv.Flush()
+	return cmp.Or(p.csv.Error(), p.file.Close())
 }
 
 // WriteCSV writes the rows of a file to a new CSV file, which its owner alone may read: for programs that read no
 // Parquet.
-func WriteCSV(path, to string) (err error) {
+func WriteCSV(path, to string) error {
 	f, err := stream(path)
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	p, err := newPart("", to, f.header, ',')
 	if err != nil {
 		return err
 	}
-	rows := csv.NewWriter(out)
-	err = rows.Write(f.header)
-	for more := true; more && err == nil; {
-		if more, err = f.readRow(); more {
-			err = rows.Write(f.row)
-		}
-	}
-	rows.Flush()
-	if err = cmp.Or(err, rows.Error(), out.Close()); err != nil {
+	if err = cmp.Or(f.each(f.header, p.write), p.close()); err != nil {
 		_ = os.Remove(to)
 	}
 	return err

@@ -352,6 +352,12 @@ func TestRehearseFiles(t *testing.T) {
 		stderr)
 	swap(";nein;", ";no;")
 	swap(";ja;", ";yes;")
+	swap("age", "Age") // a column that the others lack is no input, and no error
+	_, stderr, code = rehearse("--epsilon", "2,0.001")
+	require.Equal(t, command.Failure, code)
+	require.Regexp(t, `(?m)^Age +left out .* no column of all files, but of south.csv`, stderr)
+	require.Contains(t, stderr, "epsilon 0.001", "no other error")
+	swap("Age", "age")
 	whole, err := os.ReadFile(files[2])
 	require.NoError(t, err)
 	row := strings.Split(string(whole), "\n")[1]

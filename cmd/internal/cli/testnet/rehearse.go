@@ -59,9 +59,9 @@ func Rehearse() *cobra.Command {
 		Short: "Train CSV files as their sites would, say what each gains",
 		Long: `Train CSV or Parquet files as their sites would, and say what each gains: before there is a consortium.
 
-Each file is a site, named by it, with the same columns in any order. Of one file each
-text of the column --by is a site with its own rows; without it the rows are dealt to
---members, whole groups each. The schema is drafted from the files unless --schema is
+Each file is a site, named by it; columns that all files have, in any order, are inputs.
+Of one file each text of the column --by is a site with its own rows; without it the
+rows are dealt to --members, whole groups each. The schema is drafted from the files unless --schema is
 given. Fewer than four sites withstand no attacker, so their rule is the mean. A localnet
 in this process trains with the first epsilon, and its model is exported and verified.
 

@@ -19,14 +19,14 @@ import (
 
 // prepare makes the schema, the sites' files, the study and the net.
 func (o *rehearsal) prepare(r *command.Run, files []string) (n *testnet.Net, err error) {
-	file := files[0]
+	file, folder := files[0], filepath.Join(o.folder, "sites")
 	if err := os.MkdirAll(o.folder, 0o700); err != nil {
 		return nil, err
 	}
 	if len(files) > 1 {
 		file = filepath.Join(o.folder, "all.csv")
 		o.kept = ", all.csv (the rows of all sites, on which the report measures: delete it after that)"
-		if o.parts, err = table.Join(files, file); err != nil {
+		if o.parts, err = table.Join(files, file, folder); err != nil {
 			return nil, err
 		}
 	}
@@ -39,7 +39,7 @@ func (o *rehearsal) prepare(r *command.Run, files []string) (n *testnet.Net, err
 		_, err = table.Units(files[i], t)
 	}
 	if err == nil {
-		err = o.split(r, file, t.Group)
+		err = o.split(r, file, folder, t.Group)
 	}
 	if err == nil {
 		err = o.compare(r, files, t, drafted)
@@ -104,16 +104,13 @@ func (o *rehearsal) describe(r *command.Run, files []string) error {
 }
 
 // split makes a member for each site, and a file unless it has one.
-func (o *rehearsal) split(r *command.Run, file, group string) (err error) {
+func (o *rehearsal) split(r *command.Run, file, folder, group string) (err error) {
 	m, most := &o.Manifest, maxSites
 	if o.by == "" {
 		most = o.members
 	}
-	if folder := filepath.Join(o.folder, "sites"); o.parts == nil {
-		if err = os.Mkdir(folder, 0o700); err == nil {
-			o.parts, err = table.Split(file, o.by, group, folder, most)
-		}
-		if err != nil {
+	if o.parts == nil {
+		if o.parts, err = table.Split(file, o.by, group, folder, most); err != nil {
 			return err
 		}
 	}
@@ -139,13 +136,13 @@ func (o *rehearsal) split(r *command.Run, file, group string) (err error) {
 // them and they look like a mistake: one site alone has a label, or two labels are alike.
 func (o *rehearsal) compare(r *command.Run, files []string, t params.Table, drafted bool) error {
 	fits, owners, strays := []table.Fit{}, map[string][]table.Fit{}, table.Doubts(t.Classes, nil)
-	for _, p := range o.parts {
+	for i, p := range o.parts {
 		fit, err := table.FitOf(p.Path, t)
 		if err != nil {
 			return err
 		}
-		if len(files) == 1 {
-			fit.File = fmt.Sprintf("%s, site %s", files[0], p.Name)
+		if fit.File = files[min(i, len(files)-1)]; len(files) == 1 {
+			fit.File += ", site " + p.Name
 		}
 		fits = append(fits, fit)
 		for class := range fit.Labels {
