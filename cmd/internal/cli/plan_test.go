@@ -205,7 +205,7 @@ func TestPlanSites(t *testing.T) {
 		"1800 examples: counts up to 0.49 times as much as one of 3700, noise 1.01" + longer + ": it adds little",
 		"3700 examples: counts up to 1 times as much as one of 3700, noise 0.491" + longer,
 		"9000 examples: counts up to 2.4 times as much as one of 3700, noise 0.491" + longer +
-			": the others gain more than it",
+			", which the clip norm bounds: the others gain more than it",
 	}, p.Sites, "one for each size")
 	p.Sites = nil
 	require.Equal(t, equal, p)

@@ -9,20 +9,20 @@ import (
 
 // Plan predicts the cost and the result of the training that an [Input] describes.
 type Plan struct {
-	Participants int     `json:"participants"`
-	Byzantine    int     `json:"byzantine"`
-	Model        string  `json:"model"`
-	Parameters   int     `json:"parameters"`
-	Samples      int     `json:"samples"`
-	Units        string  `json:"units"`      // the noun for what Samples counts: "examples" or "groups"
-	Unit         string  `json:"unit"`       // the unit of privacy, with the column of a table that names its groups
-	Neighbours   string  `json:"neighbours"` // a sentence that says which data sets count as neighbours for Epsilon
-	Public       string  `json:"public"`     // of the parameters, as Public lists it; [Make] leaves it empty
-	SamplingRate float64 `json:"sampling_rate"`
-	Batch        int     `json:"batch"`
-	Clip         float64 `json:"clip"`
-	Momentum     float64 `json:"worker_momentum"`
-	Rounds       int     `json:"rounds"`
+	Participants int      `json:"participants"`
+	Byzantine    int      `json:"byzantine"`
+	Model        string   `json:"model"`
+	Parameters   int      `json:"parameters"`
+	Samples      int      `json:"samples"`
+	Units        string   `json:"units"`      // the noun for what Samples counts: "examples" or "groups"
+	Unit         string   `json:"unit"`       // the unit of privacy, with the column of a table that names its groups
+	Neighbours   string   `json:"neighbours"` // a sentence that says which data sets count as neighbours for Epsilon
+	Public       []string `json:"public"`     // of the parameters, as Public lists it; [Make] leaves it empty
+	SamplingRate float64  `json:"sampling_rate"`
+	Batch        int      `json:"batch"`
+	Clip         float64  `json:"clip"`
+	Momentum     float64  `json:"worker_momentum"`
+	Rounds       int      `json:"rounds"`
 
 	Accountant Accountant `json:"accountant"`
 	// Epsilon is the epsilon that Accountant computes for one participant over all rounds. It is a

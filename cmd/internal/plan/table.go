@@ -163,10 +163,13 @@ func (in Input) sites(p Plan) (all []string) {
 	full := float64(in.Batch) / in.SamplingRate
 	for _, n := range slices.Compact(slices.Sorted(slices.Values(in.Sites))) {
 		weight, says := float64(n)/full, ""
-		if weight < 0.5 {
+		switch {
+		case weight < 0.5:
 			says = ": it adds little"
-		} else if weight > 2 {
-			says = ": the others gain more than it"
+		case weight > 2:
+			says = ", which the clip norm bounds: the others gain more than it"
+		case weight > 1:
+			says = ", which the clip norm bounds"
 		}
 		all = append(all, fmt.Sprintf("%d %s: counts up to %.2g times as much as one of %.0f, noise %.3g times as long as "+
 			"its contribution can be%s", n, p.Units, weight, full, p.NoiseToGradient/min(weight, 1), says))

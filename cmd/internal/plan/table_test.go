@@ -210,13 +210,19 @@ func TestPublic(t *testing.T) {
 	require.NoError(t, err)
 	p.Model.Table = &params.Table{Label: "ill", Classes: []string{"no", "yes"}, Rate: 0.1234567, Columns: []params.Column{
 		{Name: "age", High: 90}, {Name: "town", Values: []string{"a", "b"}, Shares: []float64{0.5, 0.5}}}}
-	text, err := Public(p)
+	lines, err := Public(p)
 	require.NoError(t, err)
-	for _, want := range []string{"privacy (batch 15000, clip 1, ", "noise_multiplier ", "), training (", "rounds ",
-		"table (classes 2, columns 2 high/low/name/shares/values, label ill, rate 0.123457)"} {
-		require.Contains(t, text, want)
+	require.Len(t, lines, 4)
+	for i, want := range []string{"model: classes 10, ", "privacy: batch 15000, clip 1, ",
+		"table: classes 2, columns 2 high/low/name/shares/values, label ill, rate 0.123457", "training: learning_rate "} {
+		require.Contains(t, lines[i], want)
 	}
-	require.NotContains(t, text, "budget")
+	require.Contains(t, lines[1], "noise_multiplier ")
+	require.NotContains(t, lines[1], "budget")
+	p.Model.Table = nil
+	lines, err = Public(p)
+	require.NoError(t, err)
+	require.Len(t, lines, 3)
 	p.Privacy.Clip = math.NaN()
 	_, err = Public(p)
 	require.Error(t, err)

@@ -29,7 +29,10 @@ func (p Plan) Text(w io.Writer) {
 	row("noise", "%.3g of the largest contribution, in the mean of all rounds: the verdict judges this noise; %.3g in a "+
 		"single round, where attackers can hide", p.MeanNoise, p.NoiseToGradient)
 	row("rounds", "%d; epsilon is that of all together", p.Rounds)
-	row("public", "of each round all vectors and the model; in genesis %s", printable.Line(p.Public))
+	row("public", "of each round all vectors and the model; in genesis:")
+	for _, line := range p.Public {
+		row("", "%s", printable.Line(line))
+	}
 	_ = t.Flush()
 	if f := p.Accuracy.Table; f != nil {
 		p.choicesText(w, *f)
@@ -105,16 +108,24 @@ func (p Plan) choicesText(w io.Writer, f TableForecast) {
 	_ = t.Flush()
 }
 
-// Public lists what parameters tell of data and training, by the keys of their JSON. The ledger's columns follow from
-// the rest.
-func Public(p params.Params) (string, error) {
+// Public lists what parameters tell of data and training, by the keys of their JSON, a line for each part. The
+// ledger's columns follow from the rest.
+func Public(p params.Params) (lines []string, err error) {
 	p.Privacy.Cost, p.Privacy.Budget = nil, nil
-	text, err := json.Marshal(map[string]any{"model": p.Model, "privacy": p.Privacy, "training": p.Training})
-	var all any
+	table := p.Model.Table
+	p.Model.Table = nil
+	text, err := json.Marshal(map[string]any{"model": p.Model, "table": table, "privacy": p.Privacy,
+		"training": p.Training})
+	var parts map[string]any
 	if err == nil {
-		err = json.Unmarshal(text, &all)
+		err = json.Unmarshal(text, &parts)
 	}
-	return told(all), err
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		if parts[name] != nil {
+			lines = append(lines, name+": "+strings.Trim(told(parts[name]), "()"))
+		}
+	}
+	return lines, err
 }
 
 // told returns a value of JSON: objects by their keys, lists by their length and the keys of their elements.
