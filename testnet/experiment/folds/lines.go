@@ -209,8 +209,14 @@ func say(lines []Line) (text string) {
 	if loses := at[Loses]; loses != nil {
 		text = strings.TrimPrefix(text+"; loses at epsilon "+strings.Join(loses, ", "), "; ")
 	}
+	if rare := min(most.Events, most.Rows-most.Events); rare < leastRare {
+		text += fmt.Sprintf("; its rarer class has %d rows, and of fewer than %d no interval is to be trusted", rare, leastRare)
+	}
 	return text + adapt.Doubt(most.Alone.AUC)
 }
+
+// leastRare is the number of rows of a class below which a site's sentence says that they are few.
+const leastRare = 10
 
 // why says why a line shows no gain. A ceiling whose interval has no width is not known. low is the least end of the
 // intervals of all lines that show none.

@@ -11,7 +11,7 @@ import (
 // TestSays: a sentence claims no more than the intervals of its lines.
 func TestSays(t *testing.T) {
 	line := func(epsilon float64, verdict string, gain, ceiling adapt.Interval) Line {
-		return Line{Site: "west", Epsilon: epsilon, Rows: 90, Alone: Score{Brier: 0.2210, AUC: 0.7},
+		return Line{Site: "west", Epsilon: epsilon, Rows: 90, Events: 30, Alone: Score{Brier: 0.2210, AUC: 0.7},
 			Pooled: Score{Brier: 0.2210 + ceiling.Value}, Adapted: Score{Brier: 0.2210 + gain.Value},
 			ByRate: Score{Brier: 0.2400}, Gain: gain, Ceiling: ceiling, Better: 9, Repeats: 10, Verdict: verdict}
 	}
@@ -20,6 +20,8 @@ func TestSays(t *testing.T) {
 	much := adapt.Interval{Value: -0.02, Low: -0.03, High: -0.01}
 	seldom, leak := line(2, Same, wide, much), line(2, Same, narrow, narrow)
 	seldom.Better, leak.Alone.AUC = 5, 0.998
+	few, all := line(2, Gains, much, much), line(2, Gains, much, much)
+	few.Events, all.Events = 9, 81
 	for _, c := range []struct {
 		want  string
 		lines []Line
@@ -40,6 +42,8 @@ func TestSays(t *testing.T) {
 		{"no gain shown at epsilon 2: better than its own model by too little, or not shown better than the rate: 0.2010, " +
 			"alone 0.2210, by the rate 0.2400", []Line{line(2, Same, much, much)}},
 		{"gains at epsilon 2", []Line{line(2, Gains, much, much)}},
+		{"gains at epsilon 2; its rarer class has 9 rows, and of fewer than 10 no interval is to be trusted", []Line{few}},
+		{"gains at epsilon 2; its rarer class has 9 rows, and of fewer than 10 no interval is to be trusted", []Line{all}},
 		{"gains from epsilon 1 on, up to 2, the largest tried; loses at epsilon 0.5", []Line{line(0.5, Loses, wide, much),
 			line(2, Gains, much, much), line(1, Gains, much, much)}},
 		{"gains at epsilon 1", []Line{line(1, Gains, much, much), line(2, Same, wide, much)}},
