@@ -98,13 +98,33 @@ func stream(path string) (*file, error) {
 	return f, nil
 }
 
+// foreign are files that are no tables, by their first bytes.
+var foreign = [][2]string{
+	{"PK\x03\x04", "a spreadsheet or a ZIP archive: save one sheet as CSV (UTF-8)"},
+	{"\xd0\xcf\x11\xe0", "an old spreadsheet: save one sheet as CSV (UTF-8)"},
+	{"\x1f\x8b", "compressed: gunzip unpacks it"},
+	{"$FL", "of SPSS: save it as CSV (UTF-8)"},
+	{"{\"", "JSON: write a line of values for each row, as pandas' to_csv does"},
+	{"[{", "JSON: write a line of values for each row, as pandas' to_csv does"},
+	{"[\n", "JSON: write a line of values for each row, as pandas' to_csv does"},
+	{"\x89PNG", "an image"}, {"\xff\xd8\xff", "an image"}, {"%PDF", "a document"},
+}
+
 // separator returns the mark that stands most often in the first line, outside of quotes. A comma wins a tie. It fails
-// if the second line has another in its place, and for UTF-16.
+// if the second line has another in its place, and for what is no CSV file.
 func separator(in *bufio.Reader) (most rune, err error) {
 	head, _ := in.Peek(in.Size()) // the file may be shorter
+	for _, other := range foreign {
+		if bytes.HasPrefix(head, []byte(other[0])) {
+			return ',', fmt.Errorf("is no CSV or Parquet file but %s", other[1])
+		}
+	}
 	first, rest, _ := bytes.Cut(head, []byte("\n"))
-	if bytes.Contains(first, []byte{0}) {
+	switch zero := bytes.IndexByte(first, 0); {
+	case zero >= 0 && zero <= len("\xff\xfe\"a"):
 		return ',', errors.New("must be UTF-8 or ASCII, not UTF-16: iconv -f UTF-16 -t UTF-8 makes it so")
+	case zero >= 0:
+		return ',', errors.New("has bytes 0: want a CSV or Parquet file")
 	}
 	second, _, _ := bytes.Cut(rest, []byte("\n"))
 	most, n := mark(first)

@@ -207,6 +207,11 @@ func TestRefuses(t *testing.T) {
 			`patients.csv line 2, column "diagnosis": the label is not 1 to 128 bytes of printable ASCII`},
 		{"UTF-16", "a\x00,\x00b\x00\n", "patients.csv must be UTF-8 or ASCII, not UTF-16"},
 		{"UTF-16 with its mark", "\xff\xfe\"\x00a\x00\"\x00\n\x00", "not UTF-16: iconv -f UTF-16 -t UTF-8 makes it so"},
+		{"binary", "a,long name\x00", "patients.csv has bytes 0: want a CSV or Parquet file"},
+		{"spreadsheet", "PK\x03\x04\x14\x00\x06", "is no CSV or Parquet file but a spreadsheet or a ZIP archive: save one sheet as CSV"},
+		{"compressed", "\x1f\x8b\x08\x00", "patients.csv is no CSV or Parquet file but compressed: gunzip unpacks it"},
+		{"JSON", "[\n{\"age\":1}]", "patients.csv is no CSV or Parquet file but JSON: write a line of values for each row"},
+		{"JSON lines", "{\"age\":1}\n{\"age\":2}\n", "patients.csv is no CSV or Parquet file but JSON"},
 		{"two separators", "age;diagnosis;dose\n1,\"ill\",2\n", `patients.csv has ';' between the names of the header and ` +
 			`',' in line 2, want one of them everywhere: sed '1s/;/,/g' changes the header`},
 		{"two separators, no quotes", "age,diagnosis,dose\n1\till\t2\n", `has ',' between the names of the header and '\t'`},
