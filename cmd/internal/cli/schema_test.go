@@ -220,7 +220,7 @@ func TestSchemaMerge(t *testing.T) {
 		` has label "z", group "", classes ["0" "2"]`,
 		`column "age", categories in ` + bad + `, numbers in ` + plain[0],
 		`column "s", categories in ` + plain[0] + `, no column in ` + bad,
-		`column "new", no column in ` + plain[0] + `, numbers in ` + bad, "leave columns out by --without"} {
+		`column "new", no column in ` + plain[0] + `, numbers in ` + bad, "leave columns out by --without age,s,"} {
 		require.Contains(t, stderr, want)
 	}
 	two := write("two.json", strings.Replace(schemas[2], `{"name":"s","low":0,"high":3,"typical":1}`,

@@ -53,7 +53,7 @@ type members struct {
 // merge makes one draft of several. Its error has all in which they contradict each other.
 func merge(files, without []string) (out table.Draft, err error) {
 	m := members{files: files, byRows: true}
-	var names, problems []string
+	var names, apart, problems []string
 	for i, file := range files {
 		var d table.Draft
 		data, err := os.ReadFile(file)
@@ -95,7 +95,7 @@ func merge(files, without []string) (out table.Draft, err error) {
 	for _, name := range names {
 		column, err := m.column(name)
 		if out.Schema.Columns = append(out.Schema.Columns, column); err != nil {
-			problems = append(problems, err.Error())
+			problems, apart = append(problems, err.Error()), append(apart, name)
 		}
 	}
 	if len(first.Classes) < 2 || len(names) == 0 {
@@ -103,7 +103,7 @@ func merge(files, without []string) (out table.Draft, err error) {
 	}
 	if len(problems) > 0 {
 		return out, fmt.Errorf("the schemas contradict each other: %s: write these alike in the members' files and draft "+
-			"again, or leave columns out by --without", strings.Join(problems, "; "))
+			"again, or leave columns out by --without %s", strings.Join(problems, "; "), strings.Join(apart, ","))
 	}
 	own := preset.Data{Table: &out.Schema, Classes: len(first.Classes), Examples: 1}
 	_, err = preset.Make(preset.Names()[0], len(files), preset.Own{Data: &own}) // checks the table
