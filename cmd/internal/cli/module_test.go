@@ -278,6 +278,25 @@ func TestModuleOfSites(t *testing.T) {
 		require.Equal(t, []any{path, 0, 1}, []any{a.Worker.Data, a.Worker.Part, a.Worker.Parts})
 		require.Equal(t, []string{"north", "node1"}[i], c.Moniker, "a file's name that may be a moniker")
 	}
+
+	wide := written(t, "west.csv", strings.ReplaceAll(read(t, south), "\n", ";x\n")) // a column that the schema has not
+	create := func(dir string, more ...string) (string, int) {
+		_, stderr, code := spdl(t, append([]string{"new", dir, "--module", my + ":build", "--python", python, "--sites",
+			north + "," + wide}, more...)...)
+		return stderr, code
+	}
+	stderr, code = create(dir + "2")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "--sites wants --module and --schema, and no --data or --validators")
+	stderr, code = create(dir+"2", "--schema", drafted)
+	require.Zero(t, code, stderr)
+	require.Contains(t, read(t, filepath.Join(dir+"2", "net.toml")), `sites = ["sites/site0-north.csv", "sites/west.csv"]`)
+	require.Equal(t, read(t, north), read(t, filepath.Join(dir+"2", "sites", "site0-north.csv")))
+	require.NotContains(t, read(t, filepath.Join(dir+"2", "sites", "west.csv")), ";x")
+	require.NoFileExists(t, filepath.Join(dir+"2", "all.csv"))
+	_, stderr, code = spdl(t, "testnet", "init", "--manifest", filepath.Join(dir+"2", "net.toml"), "--home", net+"2")
+	require.Zero(t, code, stderr)
+
 	node := filepath.Join(net, "node1")
 	_, stderr, code = spdl(t, "config", "set", "worker.part", "1", "--home", node)
 	require.Equal(t, 2, code)

@@ -72,6 +72,24 @@ func (m Module) copyData(dir string) (trainerConfig, error) {
 	return c, err
 }
 
+// joinSites copies the files of sites into the study, without columns that not all have, and writes all their rows to a
+// file, which becomes the data.
+func (m *Module) joinSites(dir string, o *Options) error {
+	folder, paths := filepath.Join(dir, "sites"), o.Sites
+	m.Data, o.Sites = filepath.Join(dir, "all.csv"), nil
+	parts, err := table.Join(paths, m.Data, folder)
+	if err == nil {
+		err = os.MkdirAll(folder, 0o700)
+	}
+	for i := 0; i < len(parts) && err == nil; i++ {
+		name := filepath.Base(parts[i].Path)
+		if o.Sites = append(o.Sites, filepath.Join("sites", name)); parts[i].Path == paths[i] {
+			err = copyFile(paths[i], filepath.Join(folder, name))
+		}
+	}
+	return err
+}
+
 // copyFiles copies the model's file, and the files beside it that it imports.
 func (d description) copyFiles(from, to string) error {
 	for _, name := range d.Files {

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -131,6 +132,12 @@ func (m Module) headFile(dir string) (string, error) {
 func (m Module) draft(ctx context.Context, dir, module, function, name string, o Options) (p params.Params, err error) {
 	if err := os.CopyFS(dir, trainer.Package()); err != nil { // the study needs no pip
 		return p, err
+	}
+	if len(o.Sites) > 0 {
+		if err := m.joinSites(dir, &o); err != nil {
+			return p, err
+		}
+		defer func() { err = cmp.Or(err, os.Remove(m.Data)) }() // copied as other data are
 	}
 	c, err := m.copyData(dir)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spdl/spdl/app/params"
 )
@@ -45,11 +46,15 @@ func (s study) write(dir, name string, o Options) error {
 }
 
 func manifest(o Options) string {
+	sites := ""
+	if len(o.Sites) > 0 {
+		sites = "sites = " + strings.ReplaceAll(fmt.Sprintf("%q", o.Sites), `" "`, `", "`) + "\n"
+	}
 	return fmt.Sprintf(`# A localnet of this study: spdl-lab testnet start --manifest net.toml
 validators = %d
 params = "params.json"
 trainer = [%q, "train.py"]
-`, o.Validators, o.Python)
+%s`, o.Validators, o.Python, sites)
 }
 
 func (s study) readme(name string, o Options) string {
@@ -71,7 +76,7 @@ Needs %s. Run it on four validators of this machine, or as many as net.toml says
   of validators, rounds or epsilon changes the noise: spdl new --validators N --epsilon E.
   Once train.py is what the members agreed on, spdl trainer hash . --params params.json writes the
   hash of the code into it: then no worker runs other code.
-- net.toml is a localnet on one machine, where all validators share one file. Every member of a
+- net.toml is a localnet on one machine, where all validators share one file, unless it has sites. Every member of a
   real chain has a file of its own and sets worker.trainer in app.toml: see docs/MODELS.md of SPDL.
 `, name, s.about, s.needs, o.Python, o.Validators, s.params.Training.Rounds, s.params.Privacy.Epsilon, constants,
 		s.params.Model.Clipping)

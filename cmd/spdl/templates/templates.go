@@ -70,6 +70,7 @@ func tensor(name, init string, shape ...uint32) params.Tensor {
 // Options are the user's choices for a study.
 type Options struct {
 	Validators int
+	Sites      []string  // files of a table, one for each validator, in place of a module's Data; none otherwise
 	Rounds     uint64    // 0 stands for the template's
 	Epsilon    float64   // 0 stands for the template's
 	Clipping   string    // "" stands for the template's

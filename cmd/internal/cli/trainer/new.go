@@ -33,7 +33,8 @@ func New() *cobra.Command {
 			"a function\nof yours builds: a PyTorch module, or a linear model of NumPy or scikit-learn. The templates:\n\n" +
 			strings.Join(about, "\n"),
 		Example: "  spdl new ./study --template pytorch-cnn\n  spdl new ./study --module my.py:build\n" +
-			"  spdl new ./study --module my.py:build --data patients.csv --schema patients.schema.json",
+			"  spdl new ./study --module my.py:build --data patients.csv --schema patients.schema.json\n" +
+			"  spdl new ./study --module my.py:build --sites north.csv,south.csv,west.tsv --schema schema.json",
 		Args: cobra.ExactArgs(1),
 	}, o.run)
 	command.Flag(cmd, &o.template, "template", templates.Names()[0], "template: "+
@@ -41,6 +42,8 @@ func New() *cobra.Command {
 	command.Flag(cmd, &o.module.Source, "module", "", "a model of your own, as FILE.py:FUNCTION: the function returns it")
 	command.Flag(cmd, &o.module.Data, "data", "", "data for --module, which are copied: a folder of IDX files, a CSV "+
 		"or Parquet file with --label or --schema, or what load(hello) of its file reads (default: MNIST)")
+	command.Flag(cmd, &o.Sites, "sites", nil, "in place of --data: files of sites, as north.csv,south.csv, one for each "+
+		"validator of the localnet; they may differ in columns that --schema does not name")
 	command.TableFlags(cmd, &o.module.Label, &o.module.Group, &o.module.Schema, "; inputs are those of built-in models")
 	command.Flag(cmd, &o.module.Head, "head", "", "a head for the features of --features, in place of a module: linear, "+
 		"or mlp with 32 hidden units; needs PyTorch").Values("linear", "mlp")
@@ -67,6 +70,13 @@ type newOptions struct {
 
 func (o *newOptions) run(r *command.Run, args []string) error {
 	o.Log = r.Err
+	if len(o.Sites) > 0 {
+		if o.module.Source == "" || o.module.Schema == "" || o.module.Data != "" || r.Given(&o.Validators) {
+			return command.Usage(errors.New("--sites wants --module and --schema, and no --data or --validators: spdl schema " +
+				"draft makes a schema of all files, and each is a validator's"))
+		}
+		o.Validators, o.module.Data = len(o.Sites), o.Sites[0]
+	}
 	if o.module.Source != "" && r.Given(&o.template) {
 		return command.Usage(fmt.Errorf("--module %s and --template %s: a study has one model, leave one of them out",
 			o.module.Source, o.template))
