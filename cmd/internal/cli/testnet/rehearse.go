@@ -201,7 +201,8 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 	for _, note := range out.Notes {
 		fmt.Fprintln(r.Out, "note:", command.Plain(note))
 	}
-	fmt.Fprintf(r.Out, "\nverified      %s, by the hash of its header that another node has\n", v.Key)
+	fmt.Fprintf(r.Out, "\nverified      %s, at epsilon %g, by the hash of its header that another node has\n", v.Key,
+		n.Genesis.Params.Privacy.Epsilon)
 	if r.Named {
 		fmt.Fprintf(r.Out, "report        spdl-lab report %[1]s writes %[1]s/report.html\n"+
 			"gain pages    spdl-lab testnet start --home %[1]s/net --stay goes on with the net, and beside it spdl explorer "+
