@@ -28,7 +28,7 @@ func None(alone float64) float64 { return max(alone/100, 0.00005) }
 
 // Doubt doubts a table by the AUC of the model that a member makes alone. It is "" if there is nothing to doubt.
 func Doubt(alone float64) string {
-	const perfect = 0.99 // from which a column may say what is known only afterwards
+	const perfect = 0.95 // from which a column may say what is known only afterwards
 	if alone < perfect {
 		return ""
 	}

@@ -44,9 +44,10 @@ type Draft struct {
 type Drafted struct {
 	Name    string  `json:"name"`
 	Kind    string  `json:"kind"`
-	Missing float64 `json:"missing"`          // share of the rows
-	Covered float64 `json:"covered"`          // share of the rows whose value the schema holds as it is
-	Public  string  `json:"public,omitempty"` // what of it becomes public, besides its name
+	Missing float64 `json:"missing"`           // share of the rows
+	Covered float64 `json:"covered"`           // share of the rows whose value the schema holds as it is
+	Spoiled int     `json:"spoiled,omitempty"` // rows whose text is no number, where most are numbers
+	Public  string  `json:"public,omitempty"`  // what of it becomes public, besides its name
 	Note    string  `json:"note,omitempty"`
 }
 
@@ -72,10 +73,19 @@ func DraftSchema(paths []string, label, group string, without ...string) (d Draf
 	if err = d.addLabel(names, all[of(label)]); err != nil {
 		return d, err
 	}
+	var some []string // columns that not all files have
 	for _, p := range all {
-		if p.name != label {
-			d.add(p, all[of(label)], len(paths), slices.Contains(without, p.name))
+		left := slices.Contains(without, p.name)
+		if len(p.files) < len(paths) && !left {
+			some = append(some, fmt.Sprintf("%s (%s)", p.name, strings.Join(p.files, ", ")))
 		}
+		if p.name != label {
+			d.add(p, all[of(label)], len(paths), left)
+		}
+	}
+	if len(some) > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("not all files have the columns %s: they are no inputs, and what a site's own "+
+			"model would gain by them is not measured", strings.Join(some, ", ")))
 	}
 	if len(d.Schema.Columns) == 0 {
 		return d, fmt.Errorf("%w: no column of %s can be an input: %s", ErrTable, names, d.reasons())
@@ -91,7 +101,9 @@ func (d *Draft) add(p, label *profile, files int, without bool) {
 		drafted = Drafted{Name: group, Kind: KindGroup, Covered: 1,
 			Note: fmt.Sprintf("%d groups: epsilon protects all rows of one", d.Units)}
 	case without:
-		drafted.Kind, drafted.Public, drafted.Note = KindLeftOut, "", "as asked"
+		drafted = Drafted{Name: p.name, Kind: KindLeftOut, Missing: drafted.Missing, Note: "as asked"}
+	case drafted.Spoiled > 0:
+		d.Notes = append(d.Notes, fmt.Sprintf("column %q is no input: %s", p.name, drafted.Note))
 	case column != nil:
 		d.Schema.Columns = append(d.Schema.Columns, *column)
 		if leak := p.leak(label, d.Rows); leak != "" {
@@ -167,7 +179,8 @@ func (p *profile) draft(rows, files int) (d Drafted, c *params.Column) {
 			d.Kind = KindCategory
 		}
 	case 2*p.numbers >= present:
-		d.Note = fmt.Sprintf("%d rows have no number, the first in %s: correct them", present-p.numbers, p.firstBad)
+		d.Spoiled = present - p.numbers
+		d.Note = fmt.Sprintf("%d rows have no number, the first in %s: correct them", d.Spoiled, p.firstBad)
 	default:
 		d.Note = fmt.Sprintf("an id or free text: more than %d different texts", maxCategories)
 	}

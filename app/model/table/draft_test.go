@@ -497,7 +497,18 @@ func TestApart(t *testing.T) {
 	}
 	list := table.Apart(fits, shape)
 	require.Len(t, list, 2)
-	require.Contains(t, list[0], `c.csv: column "s": 66.7 % of its texts no other file has, as ["nein"], want`)
+	require.Contains(t, list[0], `c.csv: column "s": 66.7 % of its texts no other file has, as ["nein"], and none is no as in `+
+		`all others: write them alike`)
 	require.Contains(t, list[1], `d.csv: column "s": 66.7 % of its texts are none of ["ja" "nein" "no" "yes"]`)
 	require.Empty(t, table.Apart(fits[:2], shape))
+
+	fits = []table.Fit{{File: "a", Columns: []table.Fitted{{Counts: []int{0, 40, 60, 0}}}},
+		{File: "b", Columns: []table.Fitted{{Counts: []int{0, 60, 40, 0}}}},
+		{File: "c", Columns: []table.Fitted{{Counts: []int{30, 70, 0, 0}}}}}
+	require.Equal(t, []string{`c: column "s": 30 % of its texts no other file has, as ["ja"], and none is no as in all ` +
+		`others: write them alike, or leave the column out`}, table.Apart(fits, shape), "the rest is written alike")
+	fits[1].Columns[0].Counts = []int{0, 97, 3, 0}
+	require.Empty(t, table.Apart(fits, shape), "no is rare elsewhere")
+	fits[1].Columns[0].Counts, fits[2].Columns[0].Counts = []int{0, 60, 40, 0}, []int{4, 96, 0, 0}
+	require.Empty(t, table.Apart(fits, shape), "ja is rare")
 }

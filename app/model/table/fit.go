@@ -116,26 +116,47 @@ func (x *Fitted) finish(rows float64, c params.Column) {
 	}
 }
 
-// Apart returns a warning for each column of a file of which more than half of the texts are none of the table's
-// values, or are values that no other of the files has.
+// Apart returns a warning for each column in which a file seems to write otherwise than the others. More than half of
+// its texts are none of the table's values, or values that no other of the files has; or a twentieth is of these, and
+// none is a value that a twentieth of each other file's texts are.
 func Apart(fits []Fit, t params.Table) (list []string) {
-	for _, f := range fits {
+	for at, f := range fits {
 		for _, x := range f.Faults {
 			list = append(list, f.File+": "+x)
 		}
 		for i, c := range t.Columns {
-			own, rows, all := []string{}, 0, 0
+			own, lacks, rows, all := []string{}, []string{}, 0, f.Columns[i].texts()
 			for k, n := range f.Columns[i].Counts {
-				has := func(g Fit) bool { return g.File != f.File && g.Columns[i].Counts[k] > 0 }
-				if all += n; n > 0 && !slices.ContainsFunc(fits, has) {
+				others := slices.Delete(slices.Clone(fits), at, at+1)
+				has := func(g Fit) bool { return g.Columns[i].Counts[k] > 0 }
+				rarely := func(g Fit) bool { return few*g.Columns[i].Counts[k] < max(few, g.Columns[i].texts()) }
+				if n > 0 && !slices.ContainsFunc(others, has) {
 					own, rows = append(own, c.Values[k]), rows+n
+				} else if n == 0 && !slices.ContainsFunc(others, rarely) {
+					lacks = append(lacks, c.Values[k])
 				}
 			}
-			if len(fits) > 1 && 2*rows > all {
-				list = append(list, fmt.Sprintf("%s: column %q: %.3g %% of its texts no other file has, as %s, want at most half: "+
-					"write them alike, or leave the column out", f.File, c.Name, 100*float64(rows)/float64(all), sample(own)))
+			if len(fits) == 1 || 2*rows <= all && (few*rows < max(few, all) || len(lacks) == 0) {
+				continue
 			}
+			text := fmt.Sprintf("%s: column %q: %.3g %% of its texts no other file has, as %s", f.File, c.Name,
+				100*float64(rows)/float64(all), sample(own))
+			if len(lacks) > 0 {
+				text += ", and none is " + strings.Join(lacks, " or ") + " as in all others"
+			}
+			list = append(list, text+": write them alike, or leave the column out")
 		}
 	}
 	return list
+}
+
+// few is the inverse of the share of a file's texts from which a value is no rare one.
+const few = 20
+
+// texts returns the number of texts that are values of the table.
+func (x Fitted) texts() (n int) {
+	for _, rows := range x.Counts {
+		n += rows
+	}
+	return n
 }

@@ -208,7 +208,8 @@ func TestRefuses(t *testing.T) {
 		{"UTF-16", "a\x00,\x00b\x00\n", "patients.csv must be UTF-8 or ASCII, not UTF-16"},
 		{"UTF-16 with its mark", "\xff\xfe\"\x00a\x00\"\x00\n\x00", "not UTF-16: iconv -f UTF-16 -t UTF-8 makes it so"},
 		{"binary", "a,long name\x00", "patients.csv has bytes 0: want a CSV or Parquet file"},
-		{"spreadsheet", "PK\x03\x04\x14\x00\x06", "is no CSV or Parquet file but a spreadsheet or a ZIP archive: save one sheet as CSV"},
+		{"spreadsheet", "PK\x03\x04\x14\x00\x06", "is no CSV or Parquet file but a spreadsheet or a ZIP archive: save one " +
+			"sheet as CSV"},
 		{"compressed", "\x1f\x8b\x08\x00", "patients.csv is no CSV or Parquet file but compressed: gunzip unpacks it"},
 		{"JSON", "[\n{\"age\":1}]", "patients.csv is no CSV or Parquet file but JSON: write a line of values for each row"},
 		{"JSON lines", "{\"age\":1}\n{\"age\":2}\n", "patients.csv is no CSV or Parquet file but JSON"},

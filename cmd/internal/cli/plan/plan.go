@@ -101,7 +101,7 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.Rule, "rule", "", "aggregation rule (default: the preset's)").Values(rules.Names()...)
 	command.Flag(cmd, &o.Rounds, "rounds", 0, "rounds (default: the preset's)")
 	command.Flag(cmd, &o.Samples, "examples", 0, "examples of each participant (default: those of the data over N)")
-	command.Flag(cmd, &o.Sites, "sites", nil, "examples of each site where they differ, as 150,400,2000, in place of "+
+	command.Flag(cmd, &o.Sites, "sites", nil, "training rows of each site, four fifths of its file, as 150,400,2000, in place of "+
 		"--examples, which is their mean, and of -n")
 	command.Flag(cmd, &o.SamplingRate, "sampling-rate", 0, "chance of an example to be in a batch (default: the preset's)")
 	command.Flag(cmd, &o.Batch, "batch", 0, "expected batch, instead of --sampling-rate")

@@ -97,6 +97,11 @@ func (o *rehearsal) describe(r *command.Run, files []string) error {
 	if err != nil {
 		return err
 	}
+	for _, c := range d.Columns {
+		if c.Spoiled > 0 {
+			return fmt.Errorf("column %q: %s, or leave the column out by --without %[1]q", c.Name, c.Note)
+		}
+	}
 	m.Schema, m.Label, m.Group = filepath.Join(o.folder, "schema.json"), "", ""
 	schema.Text(r.Err, files, d)
 	o.notes = d.Notes
