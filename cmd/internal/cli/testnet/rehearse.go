@@ -206,7 +206,7 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 	if r.Named {
 		fmt.Fprintf(r.Out, "report        spdl-lab report %[1]s writes %[1]s/report.html\n"+
 			"gain pages    spdl-lab testnet start --home %[1]s/net --stay goes on with the net, and beside it spdl explorer "+
-			"--gain --home %[1]s/net/node0 has the page of node 0's site\n"+
+			"--eval --gain --home %[1]s/net/node0 has the page of node 0's site\n"+
 			"kept in       %[1]s: gains.json, schema.json%[2]s, and the model: spdl model gain %[1]s/model.safetensors "+
 			"--home %[1]s/net/node0\n", r.HomeText, o.kept)
 	}
