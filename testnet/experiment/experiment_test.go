@@ -470,8 +470,8 @@ func TestReport(t *testing.T) {
 	require.Contains(t, string(page), "<code>spdl-lab experiment tiny</code> · seed: 1 to 2")
 	require.Contains(t, string(page), "--width: 906px", "two panels of 340 points")
 	require.Contains(t, string(page), "data:image/svg&#43;xml;base64,")
-	for _, outside := range []string{"http://", "https://", "<script"} {
-		require.NotContains(t, string(page), outside)
+	for _, without := range []string{"http://", "https://", "<script", "white-space: nowrap"} {
+		require.NotContains(t, string(page), without, "nothing from outside, and no column is cut off where it has room")
 	}
 }
 
