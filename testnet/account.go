@@ -12,9 +12,10 @@ import (
 // account counts the rounds for which each participant pays, as the ledger does: those that hold its gradient, and
 // those in which it committed to one and was not included.
 type account struct {
-	params params.Params // of the first epoch
-	counts map[uint32]uint64
-	last   uint64 // rounds counted
+	params       params.Params // of the first epoch
+	participants int           // of the genesis
+	counts       map[uint32]uint64
+	last         uint64 // rounds counted
 }
 
 // after returns the largest epsilon of any participant after a round, or nil if the chain gives no guarantee. A round

@@ -46,11 +46,15 @@ func TestEpsilonOfMissedGradients(t *testing.T) {
 		defer func() { _ = running.Stop() }()
 	}
 	var last Round
+	late := 0
 	require.NoError(t, Follow(ctx, n, nil, func(r Round) error {
 		require.Equal(t, 3, r.Included)
+		require.Equal(t, []uint32{uint32(r.Round % 4)}, r.Missing)
+		late += len(r.Late)
 		last = r
 		return nil
 	}))
+	require.Positive(t, late, "rounds whose missing participant has been late")
 	c, err := client.New(n.Nodes[0].RPC)
 	require.NoError(t, err)
 	all, err := c.Privacy(ctx)

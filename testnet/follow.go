@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spdl/spdl/abci"
@@ -17,13 +18,17 @@ import (
 
 // Round reports a closed round.
 type Round struct {
-	Type         string   `json:"type"` // "round"
-	Epoch        uint64   `json:"epoch"`
-	Round        uint64   `json:"round"`
-	Height       uint64   `json:"height"`
-	View         uint32   `json:"view"`
-	Leader       uint32   `json:"leader"`
-	Included     int      `json:"included"`
+	Type     string `json:"type"` // "round"
+	Epoch    uint64 `json:"epoch"`
+	Round    uint64 `json:"round"`
+	Height   uint64 `json:"height"`
+	View     uint32 `json:"view"`
+	Leader   uint32 `json:"leader"`
+	Included int    `json:"included"`
+	// Missing are the active participants without a gradient in the round, and Late those of them that have been late
+	// in this epoch while rounds waited for them.
+	Missing      []uint32 `json:"missing,omitempty"`
+	Late         []uint32 `json:"late,omitempty"`
 	TestAccuracy *float64 `json:"test_accuracy"` // nil where it was not measured
 	Epsilon      *float64 `json:"epsilon"`
 	Tested       int      `json:"test_examples,omitempty"`
@@ -94,6 +99,7 @@ const donePoll = time.Second
 
 func newFollower(n *Net) (*follower, error) {
 	f := &follower{poll: pollOf(len(n.Genesis.Participants)), account: account{params: n.Genesis.Params}}
+	f.account.participants = len(n.Genesis.Participants)
 	for _, i := range n.Manifest.HonestFirst() {
 		c, err := client.New(n.Nodes[i].RPC)
 		if err != nil {
@@ -203,6 +209,25 @@ func retry[T any](ctx context.Context, f *follower, ask func(*client.Client) (T,
 	}
 }
 
+// miss sets the participants whose gradients the round lacks, of a net that began with n participants.
+func (r *Round) miss(ctx context.Context, c *client.Client, record app.Record, n int) error {
+	if r.Included >= n {
+		return nil
+	}
+	all, err := c.Participants(ctx)
+	for _, p := range all {
+		of := func(x app.Contribution) bool { return x.Participant == p.Index }
+		if !p.Active || slices.ContainsFunc(record.Contributions, of) {
+			continue
+		}
+		r.Missing = append(r.Missing, p.Index)
+		if p.Strikes > 0 {
+			r.Late = append(r.Late, p.Index)
+		}
+	}
+	return err
+}
+
 // ask reads a closed round.
 func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a *account) (Round, error) {
 	record, err := c.RoundOf(ctx, epoch, t)
@@ -214,6 +239,9 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 		Included: len(record.Contributions),
 	}
 	if r.Epsilon, err = a.after(ctx, c, record); err != nil {
+		return r, err
+	}
+	if err := r.miss(ctx, c, record, a.participants); err != nil {
 		return r, err
 	}
 	if timing, err := c.TimingOf(ctx, epoch, t); err == nil {

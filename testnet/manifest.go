@@ -55,8 +55,8 @@ type Manifest struct {
 	CommitReveal *bool `mapstructure:"commit_reveal"`
 	// StepDelay is added to every training step of every node, and to the proposers' wait.
 	StepDelay time.Duration `mapstructure:"step_delay"`
-	// Patience is added to the proposers' waits alone, for nets whose participants are never to be late.
-	Patience time.Duration `mapstructure:"-"`
+	// Patience is added to the proposers' waits alone, for nets whose training steps are slow.
+	Patience time.Duration `mapstructure:"patience"`
 	// ChainID is the chain's id. Default "spdl-localnet".
 	ChainID string `mapstructure:"chain_id"`
 	// Home is the folder of the nodes' homes, node0 to node<N-1>.
@@ -166,26 +166,14 @@ func (m *Manifest) complete() error {
 
 // fill sets the fields that are not given to their defaults.
 func (m *Manifest) fill() {
-	if m.Validators == 0 {
-		m.Validators = 4
-	}
+	m.Validators, m.ChainID = cmp.Or(m.Validators, 4), cmp.Or(m.ChainID, "spdl-localnet")
+	m.Partition, m.Alpha = cmp.Or(m.Partition, Partitions[0]), cmp.Or(m.Alpha, 1)
+	m.Gossip = cmp.Or(m.Gossip, home.DefaultAppConfig().P2P.Gossip)
 	if m.Preset == "" && m.Params == "" {
 		m.Preset = preset.Names()[0]
 	}
-	if m.ChainID == "" {
-		m.ChainID = "spdl-localnet"
-	}
-	if m.Partition == "" {
-		m.Partition = Partitions[0]
-	}
-	if m.Alpha == 0 {
-		m.Alpha = 1
-	}
 	if m.GenesisTime.IsZero() {
 		m.GenesisTime = time.Now()
-	}
-	if m.Gossip == "" {
-		m.Gossip = home.DefaultAppConfig().P2P.Gossip
 	}
 	if _, n := m.Colluders(); n > 0 && m.Patience == 0 {
 		m.Patience = time.Duration(m.participants()*(1+9*min(1, len(m.Trainer)))) * collusion // ten times for programs
@@ -229,6 +217,8 @@ func (m *Manifest) checkSettings() error {
 		return fmt.Errorf("alpha is %g, want a number above 0", m.Alpha)
 	case m.StepDelay < 0 || m.StepDelay > maxStepDelay:
 		return fmt.Errorf("step_delay is %v, want 0 to %v", m.StepDelay, maxStepDelay)
+	case m.Patience < 0 || m.Patience > maxStepDelay:
+		return fmt.Errorf("patience is %v, want 0 to %v", m.Patience, maxStepDelay)
 	case m.ChainID != "" && home.CheckChainID(m.ChainID) != nil:
 		return home.CheckChainID(m.ChainID)
 	case len(m.Sites) > 0 && len(m.Sites) != m.participants():
@@ -378,7 +368,7 @@ func (m *Manifest) Colluders() (kind string, n int) {
 // collusion is the Patience a participant with colluders, who each train as all participants before they search.
 const collusion = time.Second / 2
 
-// maxStepDelay is the max StepDelay.
+// maxStepDelay is the max StepDelay and the max Patience.
 const maxStepDelay = time.Hour
 
 // maxValidators and maxRelays bound a localnet.

@@ -18,7 +18,8 @@ import (
 func TestManifestRoundTrip(t *testing.T) {
 	want := Manifest{
 		Validators: 7, Workers: 5, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3, Epsilon: 1.5, LearningRate: 2,
-		StepDelay: 1500 * time.Millisecond, ChainID: "c-h", Home: t.TempDir(), Data: `/D:\new "data"`, Seed: 1<<63 - 1,
+		StepDelay: 1500 * time.Millisecond, Patience: time.Minute, ChainID: "c-h", Home: t.TempDir(),
+		Data: `/D:\new "data"`, Seed: 1<<63 - 1,
 		Partition: "dirichlet", Alpha: 0.25, Neighbours: 4, Gossip: "flood", Memory: true,
 		Zones: []Zone{{"a", []int{0, 1, 2, 3}}, {"b", []int{4, 5, 6}}}, Routes: []Route{
 			{Zones: []string{"a", "b"}, RoundTrip: 30 * time.Millisecond, Jitter: time.Millisecond, Rate: 9000}},
@@ -108,6 +109,7 @@ func TestManifestRefuses(t *testing.T) {
 		"4093 workers beside 4 validators, want 0 to 4092": {Home: "h", Workers: 4093},
 		"4 neighbours of 4 validators":                     {Home: "h", Neighbours: 4},
 		"step_delay is -1s, want 0 to 1h0m0s":              {Home: "h", StepDelay: -time.Second},
+		"patience is 2h0m0s, want 0 to 1h0m0s":             {Home: "h", Patience: 2 * time.Hour},
 		`gossip is "shout", want "announce" or "flood"`:    {Home: "h", Gossip: "shout"},
 		"no home": {},
 		"3 sites with 4 participants, want one each": {Home: "h", Sites: []string{"a", "b", "c"}},

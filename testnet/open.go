@@ -65,10 +65,7 @@ func (n *Net) CheckTrainer() error { return n.Manifest.checkTrainer(n.Genesis.Pa
 
 // warnOfAttackers adds a warning if more nodes attack than the rule withstands.
 func (n *Net) warnOfAttackers() {
-	nodes := map[int]bool{}
-	for _, x := range n.Manifest.Attacks {
-		nodes[x.Node] = true
-	}
+	nodes := n.Manifest.Attackers()
 	if f := int(n.Genesis.Params.Rule.Byzantine); len(nodes) > f {
 		s := map[bool]string{false: "s"}[len(nodes) == 1]
 		n.Warnings = append(n.Warnings, fmt.Sprintf("%d attacker%s, and the rule withstands %d: the model may be ruined",

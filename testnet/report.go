@@ -29,6 +29,7 @@ type Summary struct {
 	// only for nodes that are processes.
 	CPU        []float64 `json:"cpu_s,omitempty"`
 	WorkersCPU float64   `json:"workers_cpu_s,omitempty"` // of all participants without a node together
+	Missed     []Missed  `json:"missed,omitempty"`
 }
 
 // Reporter prints the rounds of a run on out, one line each as text or JSON. On a terminal it also
@@ -42,10 +43,12 @@ type Reporter struct {
 	Model    params.Model // of a table, text has what stands beside the accuracy in place of the error
 	// TestChain says that the noise may come from a known seed.
 	TestChain bool
+	Manifest  Manifest // whose attacks are the reason for gradients that are missing
 	// CPU returns the CPU time that the nodes and the workers without a node have used; nil for none.
 	CPU func() (nodes []time.Duration, workers time.Duration)
 
 	spending spending
+	missing  missing
 	start    time.Time
 	Last     Round // that was reported
 	Count    int   // of the reported rounds
@@ -84,6 +87,7 @@ func (r *Reporter) Begin(x Running) error {
 func (r *Reporter) Round(x Round) error {
 	r.Last = x
 	r.Count++
+	r.missing.count(x)
 	r.clear()
 	if x.Past {
 		r.past++
@@ -101,9 +105,13 @@ func (r *Reporter) Round(x Round) error {
 		if x.Epoch > 0 && x.Round == 0 {
 			fmt.Fprintf(r.Out, "epoch %d\n", x.Epoch)
 		}
-		_, err = fmt.Fprintf(r.Out, "%5d %6d %6d %4d %8d %s %8s %9s %9s %9s\n",
+		late := ""
+		if len(x.Missing) > 0 {
+			late = "  missing " + listed(x.Missing, func(p uint32) string { return fmt.Sprint(p) })
+		}
+		_, err = fmt.Fprintf(r.Out, "%5d %6d %6d %4d %8d %s %8s %9s %9s %9s%s\n",
 			x.Round, x.Height, x.Leader, x.View, x.Included, r.results(&x), spent(x.Epsilon), format("%.1f", x.LGC),
-			format("%.1f", x.GE), format("%.1f", x.BC))
+			format("%.1f", x.GE), format("%.1f", x.BC), late)
 	}
 	r.bar()
 	return err
@@ -123,7 +131,7 @@ func (r *Reporter) End(peakRSS int64) error {
 	s := Summary{
 		Type: "summary", Rounds: r.Count, Heights: r.Last.Height, TestAccuracy: r.Last.TestAccuracy, Tested: r.Last.Tested,
 		Measures: r.Last.Measures, Epsilon: r.Last.Epsilon, TestChain: r.TestChain,
-		Wall: time.Since(r.start).Seconds(), PeakRSS: peakRSS,
+		Wall: time.Since(r.start).Seconds(), PeakRSS: peakRSS, Missed: r.missing.all(),
 	}
 	s.CPU, s.WorkersCPU = r.spending.each()
 	if r.JSON {
@@ -142,8 +150,8 @@ func (r *Reporter) End(peakRSS int64) error {
 			warnings += "warning: " + w + "\n"
 		}
 	}
-	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %s%s\n%s%s", s.Rounds, s.Heights, right,
-		r.privacy(s.Epsilon), r.cost(s), warnings, s.cpu())
+	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %s%s\n%s%s%s", s.Rounds, s.Heights, right,
+		r.privacy(s.Epsilon), r.cost(s), warnings, r.missed(s), s.cpu())
 	return err
 }
 

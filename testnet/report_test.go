@@ -113,3 +113,31 @@ func TestTextOfANetThatGoesOn(t *testing.T) {
 		require.Len(t, strings.Split(strings.TrimSpace(out.String()), "\n"), 1+1+(3-closed)+2, out.String())
 	}
 }
+
+// TestMissing: the lines name whose gradients are missing, and the last lines for how many rounds, and what lets rounds
+// wait for slow steps unless an attack is the reason.
+func TestMissing(t *testing.T) {
+	var out bytes.Buffer
+	r := &Reporter{Out: &out, Manifest: Manifest{Attacks: []Attack{{Node: 3, Kind: "silent"}}}}
+	crowd := []uint32{3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
+	require.NoError(t, r.Round(Round{Round: 0, Missing: []uint32{1, 3}, Late: []uint32{1}}))
+	require.NoError(t, r.Round(Round{Round: 1, Missing: crowd}))
+	require.NoError(t, r.End(0))
+	require.Contains(t, out.String(), "  missing 1, 3\n")
+	require.Contains(t, out.String(), "  missing 3, 4, 5, 6, 7, 8, 9, 10, and 2 more\n")
+	require.Contains(t, out.String(), "gradients missing: participant 3 in 2 of 2 rounds by its attack silent, "+
+		"participant 1 in 1 of 2 rounds, as it was late, participant 4 in 1 of 2 rounds, ")
+	require.Contains(t, out.String(), "participant 9 in 1 of 2 rounds, and 3 more\nif its training steps are "+
+		"slow: a net made with --patience 30s has rounds that wait so much longer for them; spdl trainer check measures a "+
+		"step\n")
+	out.Reset()
+	r.JSON = true
+	require.NoError(t, r.End(0))
+	require.Contains(t, out.String(), `"missed":[{"participant":3,"rounds":2},{"participant":1,"rounds":1,"late":true},`)
+
+	out.Reset()
+	r = &Reporter{Out: &out, Manifest: r.Manifest}
+	require.NoError(t, r.Round(Round{Missing: []uint32{3}, Late: []uint32{3}}))
+	require.NoError(t, r.End(0))
+	require.NotContains(t, out.String(), "--patience", "an attack is the reason")
+}

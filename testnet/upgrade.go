@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,10 +81,7 @@ func (p *Processes) plan(ctx context.Context, x Perturbation, version uint64) er
 	if err != nil {
 		return err
 	}
-	heights := x.Heights
-	if heights == 0 {
-		heights = defaultHeights
-	}
+	heights := cmp.Or(x.Heights, defaultHeights)
 	var proposal struct {
 		ID string `json:"proposal"`
 	}

@@ -10,15 +10,7 @@ import (
 
 // optimised sends mean - k*direction, with the k that moves the rule's own output farthest from the honest mean. Its
 // line search evaluates the rule on all honest gradients, which the attackers know.
-type optimised struct {
-	name      string
-	direction func(mean, std []float64) []float64
-}
-
-func (a optimised) Name() string { return a.name }
-func (optimised) Source() string {
-	return "Shejwalkar and Houmansadr, NDSS 2021; the line search of Allouah et al., AISTATS 2023, section 6"
-}
+type optimised func(mean, std []float64) []float64
 
 // againstMean returns the direction of the family mean - k*mean, to which IPM belongs.
 func againstMean(mean, _ []float64) []float64 { return mean }
@@ -32,9 +24,9 @@ var factors = []float64{0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 9, 16, 32}
 
 const refinements = 5
 
-func (a optimised) Craft(v View) []gradients.Vector {
+func (along optimised) craft(v View) []gradients.Vector {
 	mean := v.mean()
-	direction := a.direction(mean, v.std(mean))
+	direction := along(mean, v.std(mean))
 	noise := v.Rand.Uint64() // one seed for every k, so that the search compares k and not the noise
 	var best []gradients.Vector
 	most, at := -1.0, 0.0

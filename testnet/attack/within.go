@@ -8,18 +8,10 @@ import (
 
 // within sends mean - k*std. It takes the largest k with which its distances are no larger than
 // those between honest gradients, whatever the rule is.
-type within struct {
-	name string
-	// reach returns the largest admissible k; offset holds mean - x_i for each honest x_i.
-	reach func(v View, offset [][]float64, std []float64) float64
-}
+// within returns that k; offset holds mean - x_i for each honest x_i.
+type within func(v View, offset [][]float64, std []float64) float64
 
-func (a within) Name() string { return a.name }
-func (within) Source() string {
-	return "Shejwalkar and Houmansadr, NDSS 2021, section IV: along the inverse standard deviation"
-}
-
-func (a within) Craft(v View) []gradients.Vector {
+func (reach within) craft(v View) []gradients.Vector {
 	mean := v.mean()
 	std := v.std(mean)
 	offset := make([][]float64, len(v.Honest))
@@ -29,7 +21,7 @@ func (a within) Craft(v View) []gradients.Vector {
 			offset[i][j] = -offset[i][j]
 		}
 	}
-	return v.all(affine(mean, -a.reach(v, offset, std), std))
+	return v.all(affine(mean, -reach(v, offset, std), std))
 }
 
 // minMax keeps the attack's distance to every honest gradient below the largest distance between

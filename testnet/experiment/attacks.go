@@ -20,8 +20,9 @@ import (
 var attacks = Experiment{
 	Name:  "attacks",
 	Title: "Rules under attack, accuracy, with and without noise and the noise floor, which attackers know",
-	Reads: "each cell is the worst of the seeds, clean accuracy their mean",
-	wide:  true,
+	Reads: "each cell is the worst of the seeds, an attack's accuracy with their mean and best beside it; clean " +
+		"accuracy is their mean, with the least and the greatest",
+	wide: true,
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
 		for _, rule := range rulesFor(o) {
@@ -185,8 +186,10 @@ func (r Results) grid(panel string) (figure.Map, [][]string) {
 		line := make([]float64, 0, len(m.Columns)+1)
 		var under Results // attack
 		var hurt []int    // columns
+		var accuracy []figure.Line
 		for i, attack := range m.Columns {
 			cell := here.of(panel, cross(rule, attack))
+			accuracy = append(accuracy, mapped(cell.finals("", "test_error"), func(_, y float64) float64 { return 1 - y }))
 			if attack == clean {
 				line = append(line, cell.final("test_error"))
 				continue
@@ -194,14 +197,14 @@ func (r Results) grid(panel string) (figure.Map, [][]string) {
 			line, hurt, under = append(line, cell.worst("test_error")), append(hurt, i), append(under, cell...)
 		}
 		slices.SortStableFunc(hurt, func(a, b int) int { return cmp.Compare(line[b], line[a]) })
-		show := []string{panel, here.attackers(), rule, number4(1 - line[0]), "-", "-", "-"}
+		show := []string{panel, here.attackers(), rule, ranged(accuracy[0], 0, 4), "-", "-", "-"}
 		worst := math.NaN()
 		if len(hurt) > 0 {
 			worst = line[hurt[0]]
-			show[4], show[5] = number4(1-worst), m.Columns[hurt[0]]
+			show[4], show[5] = worstOf(accuracy[hurt[0]]), m.Columns[hurt[0]]
 		}
 		if len(hurt) > 1 {
-			show[6] = fmt.Sprintf("%s, %s", number4(1-line[hurt[1]]), m.Columns[hurt[1]])
+			show[6] = fmt.Sprintf("%s, %s", worstOf(accuracy[hurt[1]]), m.Columns[hurt[1]])
 		}
 		var refused float64
 		for _, x := range under {
@@ -214,6 +217,14 @@ func (r Results) grid(panel string) (figure.Map, [][]string) {
 	}
 	m.Columns = append(m.Columns, "WORST")
 	return m, table
+}
+
+// worstOf formats a line of one accuracy: the worst seed's and, of several seeds, the mean and the best.
+func worstOf(l figure.Line) string {
+	if l.Low == nil {
+		return ranged(l, 0, 4)
+	}
+	return fmt.Sprintf("%s (mean %s, best %s)", number4(l.Low[0]), number4(l.Y[0]), number4(l.High[0]))
 }
 
 // frame returns a map without values: its rows are the rules or presets of the results, and its
@@ -229,21 +240,6 @@ const gridNodes = 20
 
 // everything is the option that stands for all rules or all attacks.
 var everything = []string{"all"}
-
-// worst returns the largest value of a column over all results after the last round, and least the smallest.
-func (r Results) worst(column string) float64 { return r.most(column, 1) }
-func (r Results) least(column string) float64 { return -r.most(column, -1) }
-
-// most returns the largest value of a column, times sign.
-func (r Results) most(column string, sign float64) float64 {
-	out := math.NaN()
-	for _, x := range r {
-		if e := sign * x.last(column); math.IsNaN(out) || e > out {
-			out = e
-		}
-	}
-	return out
-}
 
 // outside marks a rule whose theorem does not cover the trainings' N and the f that the chain tolerates, or
 // their attackers, if these are more than f.
@@ -273,25 +269,23 @@ var gridRules = []string{
 
 // rulesFor and attacksFor return the grid's axes. A quick run has only the rules and attacks that differ most.
 func rulesFor(o Options) []string {
-	switch {
-	case slices.Equal(o.Rules, everything):
-		return rules.Names()
-	case o.Rules != nil:
-		return o.Rules
-	case o.Quick:
-		return []string{"mean", "krum", "nnm+trimmed-mean", "agnostic-mean"}
-	}
-	return gridRules
+	return o.some(o.Rules, rules.Names(), gridRules, []string{"mean", "krum", "nnm+trimmed-mean", "agnostic-mean"})
 }
 
 func attacksFor(o Options) []string {
+	quick := []string{"sign-flip", "alie", "optimised-ipm", "hidden-margin"}
+	return o.some(o.Attacks, attack.Names(), attack.Names(), quick)
+}
+
+// some returns the names that are asked for, and without that those of a full or a quick run.
+func (o Options) some(asked, all, full, quick []string) []string {
 	switch {
-	case slices.Equal(o.Attacks, everything):
-		return attack.Names()
-	case o.Attacks != nil:
-		return o.Attacks
+	case slices.Equal(asked, everything):
+		return all
+	case asked != nil:
+		return asked
 	case o.Quick:
-		return []string{"sign-flip", "alie", "optimised-ipm", "hidden-margin"}
+		return quick
 	}
-	return attack.Names()
+	return full
 }

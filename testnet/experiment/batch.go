@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 
-	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
@@ -15,24 +14,18 @@ var batch = Experiment{
 		"adding noise can " +
 		"perturb the convergence. BS=100 ensures a stable convergence and makes SPDL perform as well as PURE.",
 	cells: func(o Options) ([]Cell, error) {
-		var cells []Cell
+		var l list
 		for _, n := range []int{10, 20} {
 			for _, size := range []uint32{10, 100} {
 				for _, name := range train.Schemes() {
 					s, err := o.paper(name, n)
-					if err != nil {
-						return nil, err
-					}
 					s.Params.Privacy.Batch = size
-					cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d, BS=%d", n, size), Series: name, Learn: &s, Rerun: n == 10 &&
-						size == 10 && name == train.SPDL})
+					l.add(Cell{Panel: fmt.Sprintf("N=%d, BS=%d", n, size), Series: name, Learn: &s, Rerun: n == 10 &&
+						size == 10 && name == train.SPDL}, err)
 				}
 			}
 		}
-		return cells, nil
+		return l.cells, l.err
 	},
-	draw: func(r Results) (figure.Figure, Table) {
-		return figure.Figure{Title: "Batch size", Panels: r.curves("test_error", "test error", 0.6)},
-			r.table("test error after the last round", "test_error")
-	},
+	draw: errorCurves("Batch size", 0.6),
 }

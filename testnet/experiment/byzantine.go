@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/testnet/attack"
-	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
@@ -26,7 +25,7 @@ var byzantine = Experiment{
 		"converge even in the presence of 10 %. SPDL still guarantees the same convergence.",
 	cells: func(o Options) ([]Cell, error) {
 		const n = 20
-		var cells []Cell
+		var l list
 		for _, name := range []string{attack.Prototype, "saturation", "silent"} {
 			series := []string{train.SPDL, train.SPDLMulti, train.SPDLPrototype, train.SPDLLiteral, train.Pure + onChain,
 				train.DP + onChain}
@@ -36,22 +35,16 @@ var byzantine = Experiment{
 			for _, percent := range []int{0, 10, 20, 30} {
 				for _, who := range series {
 					s, err := train.Attacked(strings.TrimSuffix(who, onChain), n, n*percent/100, name)
-					if err != nil {
-						return nil, err
-					}
 					s = o.short(s)
 					s.Float32 = who == train.Pure || who == train.DP
-					cells = append(cells, Cell{
+					l.add(Cell{
 						Panel: fmt.Sprintf("%s, BR=%d %%", name, percent), Series: who, Learn: &s,
 						Rerun: name == "saturation" && percent == 30 && who == train.SPDLMulti,
-					})
+					}, err)
 				}
 			}
 		}
-		return cells, nil
+		return l.cells, l.err
 	},
-	draw: func(r Results) (figure.Figure, Table) {
-		return figure.Figure{Title: "Byzantine ratio", Panels: r.curves("test_error", "test error", 1)},
-			r.table("test error after the last round", "test_error")
-	},
+	draw: errorCurves("Byzantine ratio", 1),
 }

@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 
-	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
@@ -17,21 +16,15 @@ var convergence = Experiment{
 		"the convergence rate.",
 	cells: func(o Options) ([]Cell, error) {
 		sizes := []int{4, 10, 20, 30}
-		var cells []Cell
+		var l list
 		for _, n := range sizes {
 			for _, name := range train.Schemes() {
 				s, err := o.paper(name, n)
-				if err != nil {
-					return nil, err
-				}
-				cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: name, Learn: &s, Rerun: n == 4 &&
-					(name == train.SPDLMulti || name == train.SPDLLiteral)})
+				l.add(Cell{Panel: fmt.Sprintf("N=%d", n), Series: name, Learn: &s, Rerun: n == 4 &&
+					(name == train.SPDLMulti || name == train.SPDLLiteral)}, err)
 			}
 		}
-		return cells, nil
+		return l.cells, l.err
 	},
-	draw: func(r Results) (figure.Figure, Table) {
-		return figure.Figure{Title: "Convergence with network size", Panels: r.curves("test_error", "test error", 0.6)},
-			r.table("test error after the last round", "test_error")
-	},
+	draw: errorCurves("Convergence with network size", 0.6),
 }

@@ -17,7 +17,7 @@ var dirichlet = Experiment{
 	X:    "log10 alpha",
 	axis: alphas,
 	cells: func(o Options) ([]Cell, error) {
-		var cells []Cell
+		var l list
 		swept, over := []float64{0.1, 0.5, 1, 10}, []string{"mean", "krum", "multi-krum", "trimmed-mean", "nnm+trimmed-mean"}
 		if o.Quick {
 			swept, over = []float64{0.1, 10}, []string{"mean", "krum", "nnm+trimmed-mean"}
@@ -26,21 +26,18 @@ var dirichlet = Experiment{
 			for _, rule := range over {
 				for _, alpha := range swept {
 					s, err := o.paper(train.DP, gridNodes)
-					if err != nil {
-						return nil, err
-					}
 					s.Params.Rule.Name, s.Alpha, s.Every = rule, alpha, 0
 					panel := "no attack"
 					if name != clean {
 						panel = "30 % " + name
 						s.Byzantine, s.Attack = params.MaxByzantine(gridNodes), name
 					}
-					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log10(alpha), Learn: &s, Rerun: name == "mimic" &&
-						rule == "nnm+trimmed-mean" && alpha == 1})
+					l.add(Cell{Panel: panel, Series: rule, X: math.Log10(alpha), Learn: &s, Rerun: name == "mimic" &&
+						rule == "nnm+trimmed-mean" && alpha == 1}, err)
 				}
 			}
 		}
-		return cells, nil
+		return l.cells, l.err
 	},
 	draw: func(r Results) (figure.Figure, Table) { return r.sweep(alphas) },
 }

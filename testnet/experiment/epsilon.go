@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 
-	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
@@ -16,7 +15,7 @@ var epsilon = Experiment{
 	Paper: "When N=10, epsilon=0.4 and epsilon=0.04 have similar convergence. When N=20, smaller epsilon can cause " +
 		"larger test error.",
 	cells: func(o Options) ([]Cell, error) {
-		var cells []Cell
+		var l list
 		nodes := []int{10, 20}
 		if o.Quick {
 			nodes = nodes[:1]
@@ -25,41 +24,29 @@ var epsilon = Experiment{
 			panel := fmt.Sprintf("N=%d", n)
 			for _, e := range []float64{0.4, 0.04} {
 				s, err := o.paper(train.SPDL, n)
-				if err != nil {
-					return nil, err
-				}
 				s.Params.Privacy.PrototypeEpsilon = e
-				cells = append(cells, Cell{Panel: panel, Series: fmt.Sprintf("prototype's noise, \"%g\"", e), Learn: &s})
+				l.add(Cell{Panel: panel, Series: fmt.Sprintf("prototype's noise, \"%g\"", e), Learn: &s}, err)
 			}
 			for _, rule := range []string{"krum", "nnm+trimmed-mean"} {
 				s, err := o.private(rule, n, 1)
 				if err == nil {
 					s, err = train.Noiseless(s)
 				}
-				if err != nil {
-					return nil, err
-				}
 				s.Every = o.stride()
-				cells = append(cells, Cell{Panel: panel, Series: "no noise, " + rule, Learn: &s})
+				l.add(Cell{Panel: panel, Series: "no noise, " + rule, Learn: &s}, err)
 			}
 			for _, e := range []float64{0.4, 0.04} {
 				for _, rule := range []string{"krum", "nnm+trimmed-mean"} {
 					s, err := o.private(rule, n, e)
-					if err != nil {
-						return nil, err
-					}
 					s.Every = o.stride()
-					cells = append(cells, Cell{Panel: panel, Series: fmt.Sprintf("honest %g, %s", e, rule), Learn: &s,
-						Rerun: n == 10 && e == 0.4 && rule == "krum"})
+					l.add(Cell{Panel: panel, Series: fmt.Sprintf("honest %g, %s", e, rule), Learn: &s,
+						Rerun: n == 10 && e == 0.4 && rule == "krum"}, err)
 				}
 			}
 		}
-		return cells, nil
+		return l.cells, l.err
 	},
-	draw: func(r Results) (figure.Figure, Table) {
-		return figure.Figure{Title: "Privacy budget", Panels: r.curves("test_error", "test error", 1)},
-			r.table("test error after the last round", "test_error")
-	},
+	draw: errorCurves("Privacy budget", 1),
 }
 
 // stride returns the number of rounds between two points of a curve.

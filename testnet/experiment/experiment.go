@@ -18,7 +18,7 @@ type Experiment struct {
 	X string
 	// axis formats the x of a cell. Only sweeps set it.
 	axis axis
-	// Reads says how the figure combines several seeds. "" stands for means, with bands from the min to the max.
+	// Reads says how the figure combines several seeds. "" stands for means with the min and the max.
 	Reads string
 	// wide says that a run with other experiments computes only the first seed, because there are many cells.
 	wide bool

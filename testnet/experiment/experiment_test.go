@@ -81,6 +81,9 @@ func TestRun(t *testing.T) {
 			require.Contains(t, string(raw), part, ext)
 		}
 		first[ext] = raw
+		if ext == "json" {
+			require.Regexp(t, `"\d\.\d{3} \(\d\.\d{3} to \d\.\d{3}\)"`, string(raw), "mean and range")
+		}
 		if ext == "svg" {
 			require.Contains(t, string(raw), ">quick run: fewer rounds and cells, not for citing</text>")
 			require.Contains(t, string(raw), ">tiny, 2 rounds</text>")
@@ -301,6 +304,26 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// TestRanges: a cell of a table has the mean over the seeds and, of more than one, the least and the greatest value.
+func TestRanges(t *testing.T) {
+	var results Results
+	for seed, last := range []float64{0.1, 0.4, 0.25} {
+		for x := range 2 {
+			results = append(results, Result{Seed: uint64(seed), Cell: Cell{Panel: "p", Series: "s", X: float64(x)},
+				Columns: []string{"round", "test_error"}, Rows: []row{{1, 0.9}, {2, last + float64(x)/2}}})
+		}
+	}
+	one := func(x Result) bool { return x.Cell.X > 0 }
+	whole := slices.DeleteFunc(slices.Clone(results), one)
+	require.Equal(t, [][]string{{"p", "0.250 (0.100 to 0.400)"}}, whole.table("", "test_error").Rows)
+	require.Equal(t, [][]string{{"p", "0.100"}}, whole[:1].table("", "test_error").Rows)
+	_, table := results.sweep(axis{"x", func(x float64) string { return fmt.Sprint(x) }})
+	require.Equal(t, [][]string{{"p, 0", "0.250 (0.100 to 0.400)"}, {"p, 1", "0.750 (0.600 to 0.900)"}}, table.Rows)
+	whole[2].Rows[1][1] = math.NaN()
+	require.Equal(t, "0.250 (0.100 to 0.400)", whole.cell("test_error"), "a seed without the number counts nowhere")
+	require.Equal(t, "-", whole[2:].cell("test_error"))
+}
+
 // TestReputationColours: the honest and the attackers of one attack have one
 // colour, and each attack its own.
 func TestReputationColours(t *testing.T) {
@@ -332,9 +355,12 @@ func TestGrid(t *testing.T) {
 	}
 	_, table := attacks.draw(results)
 	require.Equal(t, [][]string{{
-		"epsilon 4", "6 of 20", "krum", "0.8900", "0.6800", "alie", "0.7800, zero", "0.500", "0.200", "1.000", "1.000",
-		"6", "",
+		"epsilon 4", "6 of 20", "krum", "0.8900 (0.8800 to 0.9000)",
+		"0.6800 (mean 0.6900, best 0.7000)", "alie", "0.7800 (mean 0.7900, best 0.8000), zero", "0.500",
+		"0.200", "1.000", "1.000", "6", "",
 	}}, table.Rows)
+	_, table = attacks.draw(Results{results[0], results[2]})
+	require.Equal(t, []string{"0.9000", "0.8000", "zero", "-"}, table.Rows[0][3:7], "one seed has no range")
 	dir := t.TempDir()
 	require.NoError(t, Runner{Options: Options{Seeds: 2, First: 1}, Dir: dir}.files(attacks, results, nil))
 	s, err := attacks.Summary(dir)
@@ -444,8 +470,8 @@ func TestReport(t *testing.T) {
 	require.Contains(t, string(page), "<code>spdl-lab experiment tiny</code> · seed: 1 to 2")
 	require.Contains(t, string(page), "--width: 906px", "two panels of 340 points")
 	require.Contains(t, string(page), "data:image/svg&#43;xml;base64,")
-	for _, outside := range []string{"http://", "https://", "<script"} {
-		require.NotContains(t, string(page), outside)
+	for _, without := range []string{"http://", "https://", "<script", "white-space: nowrap"} {
+		require.NotContains(t, string(page), without, "nothing from outside, and no column is cut off where it has room")
 	}
 }
 

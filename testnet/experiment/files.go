@@ -34,7 +34,7 @@ func (r Runner) notes(e Experiment, inProcess bool) []figure.Note {
 	if n := r.seedsOf(e); n > 1 {
 		reads := e.Reads
 		if reads == "" {
-			reads = "means, with bands from the least to the greatest"
+			reads = "means, with bands and, in the table, ranges from the least to the greatest"
 		}
 		seeds = fmt.Sprintf("%d to %d: %s", r.first(), r.first()+n-1, reads)
 	}

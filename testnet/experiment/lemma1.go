@@ -20,26 +20,23 @@ var lemma1 = Experiment{
 	axis: epsilons,
 	cells: func(o Options) ([]Cell, error) {
 		const n = 10
-		var cells []Cell
+		var l list
 		for _, rule := range []string{train.SPDL, train.DP} {
 			for _, e := range []float64{0.02, 0.04, 0.4} {
 				for _, noise := range noises {
 					s, err := o.paper(rule, n)
-					if err != nil {
-						return nil, err
-					}
-					if s, err = noise.of(s, e); err != nil {
-						return nil, err
+					if err == nil {
+						s, err = noise.of(s, e)
 					}
 					s.Every = 0
-					cells = append(cells, Cell{
+					l.add(Cell{
 						Panel: fmt.Sprintf("%s, rule %s", rule, s.Params.Rule.Name), Series: noise.name, X: math.Log2(e), Learn: &s,
 						Rerun: rule == train.SPDL && e == 0.4 && noise.name == lemma1Noise,
-					})
+					}, err)
 				}
 			}
 		}
-		return cells, nil
+		return l.cells, l.err
 	},
 	draw: func(r Results) (figure.Figure, Table) { return r.sweep(epsilons) },
 }

@@ -28,13 +28,10 @@ var regret = Experiment{
 		if o.Quick {
 			horizons = []uint64{5, 10, 20}
 		}
-		var cells []Cell
+		var l list
 		for _, name := range []string{comparator, clean, "sign-flip", "minus-mean"} {
 			for _, T := range horizons {
 				s, err := o.paper(train.SPDL, gridNodes)
-				if err != nil {
-					return nil, err
-				}
 				s.Params.Training.Rounds, s.Params.Training.LearningRate, s.Every = T, 1/math.Sqrt(float64(T)), 0
 				s.Params.Training.Momentum, s.Params.Training.WeightDecay = 0, 0
 				if name != clean {
@@ -43,11 +40,11 @@ var regret = Experiment{
 				if s.Lone = name == comparator; s.Lone {
 					s.Attack = "zero" // the comparator's training never runs the attack
 				}
-				cells = append(cells, Cell{Panel: "krum", Series: name, X: float64(T), Learn: &s, Rerun: name == "minus-mean" &&
-					T == horizons[0]})
+				l.add(Cell{Panel: "krum", Series: name, X: float64(T), Learn: &s, Rerun: name == "minus-mean" &&
+					T == horizons[0]}, err)
 			}
 		}
-		return cells, nil
+		return l.cells, l.err
 	},
 	draw: func(r Results) (figure.Figure, Table) {
 		t := Table{Head: []string{"attack", attackersColumn, "T", "regret", "regret / sqrt(T)", "exponent of T",
@@ -66,7 +63,7 @@ var regret = Experiment{
 				l1, spread := some.atX(T).worst("steepest"), some.atX(T).worst("spread")
 				f := float64(params.MaxByzantine(gridNodes))
 				t.Rows = append(t.Rows, []string{
-					series, some.attackers(), fmt.Sprintf("%g", T), number(l.Y[i]), number(l.Y[i] / math.Sqrt(T)),
+					series, some.attackers(), fmt.Sprintf("%g", T), ranged(l, i, 3), ranged(overRoot(l), i, 3),
 					number(exponent(l, i)),
 					number(l1), number(spread), number(rho(l1, f, spread)), number(rho(0.5, f, spread)),
 				})
@@ -123,12 +120,5 @@ func exponent(l figure.Line, i int) float64 {
 
 // overRoot divides a line over T, with its band, by sqrt(T).
 func overRoot(l figure.Line) figure.Line {
-	shared := func(ys []float64) (out []float64) {
-		for i, y := range ys {
-			out = append(out, y/math.Sqrt(l.X[i]))
-		}
-		return out
-	}
-	l.Y, l.Low, l.High = shared(l.Y), shared(l.Low), shared(l.High)
-	return l
+	return mapped(l, func(x, y float64) float64 { return y / math.Sqrt(x) })
 }

@@ -11,23 +11,17 @@ var reputation = Experiment{
 	Name:  "reputation",
 	Title: "Reputation over time: N=10, 3 attack; the least of the honest and the greatest of the attackers",
 	cells: func(o Options) ([]Cell, error) {
-		var cells []Cell
+		var l list
 		for _, name := range []string{"sign-flip", "minus-mean+noise", "alie", "constant"} {
 			s, err := o.private("nnm+trimmed-mean", 10, 4)
-			if err != nil {
-				return nil, err
-			}
 			s.Byzantine, s.Attack, s.Every = params.MaxByzantine(s.Nodes), "aware+"+name, 1
-			cells = append(cells, Cell{Panel: "nnm+trimmed-mean, epsilon 4", Series: name, Learn: &s, Rerun: name == "alie"})
+			l.add(Cell{Panel: "nnm+trimmed-mean, epsilon 4", Series: name, Learn: &s, Rerun: name == "alie"}, err)
 			p, err := o.paper(train.SPDL, 10)
-			if err != nil {
-				return nil, err
-			}
 			p.Params.Reputation = params.Reputation{Initial: params.One, Penalty: 100_000} // without a margin
 			p.Byzantine, p.Attack, p.Every = params.MaxByzantine(p.Nodes), name, 1
-			cells = append(cells, Cell{Panel: "the paper: Krum, p=0.1, nothing earned back", Series: name, Learn: &p})
+			l.add(Cell{Panel: "the paper: Krum, p=0.1, nothing earned back", Series: name, Learn: &p}, err)
 		}
-		return cells, nil
+		return l.cells, l.err
 	},
 	draw: func(r Results) (figure.Figure, Table) {
 		f := figure.Figure{Title: "Reputation"}
@@ -41,8 +35,7 @@ var reputation = Experiment{
 				honest.Colour, attackers.Colour, attackers.Dashed = series, series, true
 				p.Lines = append(p.Lines, honest, attackers)
 				t.Rows = append(t.Rows, []string{panel, some.attackers(), series,
-					number(some.final("honest_reputation")), number(some.final("byzantine_reputation")),
-					number(some.final("test_error"))})
+					some.cell("honest_reputation"), some.cell("byzantine_reputation"), some.cell("test_error")})
 			}
 			f.Panels = append(f.Panels, p)
 		}

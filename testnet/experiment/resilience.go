@@ -19,13 +19,10 @@ var resilience = Experiment{
 	Paper: "If |g|^2 f^(-3/4) > 18 d sigma_f^2 and epsilon is above a bound, <E h, g> >= k |g|^2 with k = 1 - 3 " +
 		"sqrt(2) f^(3/2) sqrt(d) / |g| (sigma_f^2 + sigma^2).",
 	cells: func(o Options) ([]Cell, error) {
-		var cells []Cell
+		var l list
 		for _, name := range []string{"paper", "default"} {
 			for _, attack := range []string{clean, "sign-flip", "minus-mean"} {
 				s, err := o.preset(name, gridNodes)
-				if err != nil {
-					return nil, err
-				}
 				s.Every, s.Shadow = 1, true
 				if attack != clean {
 					s.Byzantine, s.Attack = params.MaxByzantine(gridNodes), attack
@@ -33,15 +30,15 @@ var resilience = Experiment{
 						s.Attack = "aware+" + attack
 					}
 				}
-				cells = append(cells, Cell{Panel: name + ", " + s.Params.Rule.Name, Series: attack, Learn: &s})
+				l.add(Cell{Panel: name + ", " + s.Params.Rule.Name, Series: attack, Learn: &s}, err)
 				if name == "default" { // the theorem is about Krum
 					under := s
 					under.Params.Rule.Name = "krum"
-					cells = append(cells, Cell{Panel: krumOnDefault, Series: attack, Learn: &under})
+					l.add(Cell{Panel: krumOnDefault, Series: attack, Learn: &under}, err)
 				}
 			}
 		}
-		return cells, nil
+		return l.cells, l.err
 	},
 	draw: func(r Results) (figure.Figure, Table) {
 		premise := figure.Panel{Title: "premise: |g|^2 f^(-3/4) / (18 d sigma_f^2), above 1", X: "round", Y: "ratio",
@@ -223,22 +220,10 @@ func (r Results) theoremRow() []string {
 		mid(func(t theorem1) float64 { return math.Sqrt(t.sampling) }),
 		mid(func(t theorem1) float64 { return math.Sqrt(t.noise) }),
 		fmt.Sprintf("%d of %d", holds, len(all)),
-		number(extreme(values(theorem1.premise), math.Max)), number(extreme(values(theorem1.epsilon), math.Min)),
+		number(extreme(values(theorem1.premise), slices.Max)), number(extreme(values(theorem1.epsilon), slices.Min)),
 		mid(theorem1.stated), mid(theorem1.proved), mid(theorem1.blanchard),
 		number(mean(values(theorem1.measured))), fmt.Sprintf("%d of %d", against, len(all)),
 	}
-}
-
-// extreme returns the max or the min of values, or NaN if there are none.
-func extreme(v []float64, better func(a, b float64) float64) float64 {
-	if len(v) == 0 {
-		return math.NaN()
-	}
-	out := v[0]
-	for _, x := range v {
-		out = better(out, x)
-	}
-	return out
 }
 
 // preset returns a training of a preset. Only a quick run changes it, to fewer rounds.

@@ -117,13 +117,41 @@ func (r Results) reduce(name string, points func(Result) (xs, ys []float64)) fig
 	return l
 }
 
-// final returns the mean over the seeds of a column's last value.
-func (r Results) final(column string) float64 {
-	var v []float64
+// lasts returns the last values of a column that are numbers.
+func (r Results) lasts(column string) (v []float64) {
 	for _, x := range r {
-		v = append(v, x.last(column))
+		if last := x.last(column); !math.IsNaN(last) {
+			v = append(v, last)
+		}
 	}
-	return mean(v)
+	return v
+}
+
+// final returns the mean over the seeds of a column's last value, worst and least the largest and the smallest value.
+func (r Results) final(column string) float64 { return mean(r.lasts(column)) }
+func (r Results) worst(column string) float64 { return extreme(r.lasts(column), slices.Max) }
+func (r Results) least(column string) float64 { return extreme(r.lasts(column), slices.Min) }
+
+// extreme returns the max or the min of values, or NaN if there are none.
+func extreme(v []float64, of func([]float64) float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	return of(v)
+}
+
+// cell formats the last value of a column, as ranged does.
+func (r Results) cell(column string) string { return ranged(r.finals("", column), 0, 3) }
+
+// ranged formats a point of a line: the mean over the seeds and, of several seeds, the least and the greatest value.
+func ranged(l figure.Line, i, n int) string {
+	switch {
+	case i >= len(l.Y):
+		return "-"
+	case l.Low == nil:
+		return digits(l.Y[i], n)
+	}
+	return fmt.Sprintf("%s (%s to %s)", digits(l.Y[i], n), digits(l.Low[i], n), digits(l.High[i], n))
 }
 
 func mean(v []float64) float64 {
@@ -135,6 +163,29 @@ func mean(v []float64) float64 {
 		sum += x
 	}
 	return sum / float64(len(v))
+}
+
+// errorCurves returns how a figure of test errors over the rounds is drawn.
+func errorCurves(title string, top float64) func(Results) (figure.Figure, Table) {
+	return func(r Results) (figure.Figure, Table) {
+		return figure.Figure{Title: title, Panels: r.curves("test_error", "test error", top)},
+			r.table("test error after the last round", "test_error")
+	}
+}
+
+// mapped returns a line with a function of each x and y, and of the band, in place of y.
+func mapped(l figure.Line, of func(x, y float64) float64) figure.Line {
+	all := func(ys []float64) (out []float64) {
+		for i, y := range ys {
+			out = append(out, of(l.X[i], y))
+		}
+		return out
+	}
+	l.Y, l.Low, l.High = all(l.Y), all(l.Low), all(l.High)
+	for i := range l.Low {
+		l.Low[i], l.High[i] = min(l.Low[i], l.High[i]), max(l.Low[i], l.High[i])
+	}
+	return l
 }
 
 // curves returns a panel for each of the results' panels, with a line for each series.
@@ -171,20 +222,25 @@ func (r Results) attacked() bool {
 // attackersColumn is the name of the column with the attackers.
 const attackersColumn = "attackers"
 
+// head returns the names of a table's columns: the corner, the attackers if there are any, and the series.
+func (r Results) head(corner string) []string {
+	names := []string{corner}
+	if r.attacked() {
+		names = append(names, attackersColumn)
+	}
+	return append(names, r.series()...)
+}
+
 // table returns the last value of a column, by panel and series.
 func (r Results) table(corner, column string) Table {
-	t := Table{Head: []string{corner}}
-	if r.attacked() {
-		t.Head = append(t.Head, attackersColumn)
-	}
-	t.Head = append(t.Head, r.series()...)
+	t := Table{Head: r.head(corner)}
 	for _, panel := range r.panels() {
 		line := []string{panel}
 		if r.attacked() {
 			line = append(line, r.inPanel(panel).attackers())
 		}
 		for _, series := range r.series() {
-			line = append(line, number(r.of(panel, series).final(column)))
+			line = append(line, r.of(panel, series).cell(column))
 		}
 		t.Rows = append(t.Rows, line)
 	}

@@ -168,12 +168,7 @@ func (r Runner) jobsOf(e Experiment) (jobs []job, err error) {
 	return jobs, nil
 }
 
-func (r Runner) jobs() int {
-	if r.Jobs > 0 {
-		return r.Jobs
-	}
-	return runtime.GOMAXPROCS(0)
-}
+func (r Runner) jobs() int { return cmp.Or(r.Jobs, runtime.GOMAXPROCS(0)) }
 
 // job returns a cell with its seed. The name of the cell's file is a hash of everything on which its numbers depend.
 func (r Runner) job(c Cell, seed uint64) (job, error) {

@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"cmp"
+
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
@@ -20,6 +22,14 @@ func (o Options) short(s train.Spec) train.Spec {
 	}
 	return s
 }
+
+// A list collects the cells of an experiment, and the first error of their trainings.
+type list struct {
+	cells []Cell
+	err   error
+}
+
+func (l *list) add(c Cell, err error) { l.cells, l.err = append(l.cells, c), cmp.Or(l.err, err) }
 
 // private returns a training of the default preset under a rule, with the noise of epsilon.
 func (o Options) private(rule string, n int, epsilon float64) (train.Spec, error) {

@@ -17,12 +17,8 @@ type axis struct {
 // themselves, and makes a table of it.
 func (r Results) sweep(a axis) (figure.Figure, Table) {
 	f := figure.Figure{Title: "Test error against " + a.name}
-	t := Table{Head: []string{a.name}}
-	if r.attacked() {
-		t.Head = append(t.Head, attackersColumn)
-	}
-	first := len(t.Head) // column of the series
-	t.Head = append(t.Head, r.series()...)
+	t := Table{Head: r.head(a.name)}
+	first := len(t.Head) - len(r.series()) // column of the series
 	var marks []figure.Mark
 	var most float64
 	for _, x := range r {
@@ -47,7 +43,7 @@ func (r Results) sweep(a axis) (figure.Figure, Table) {
 						t.Rows[at[x]][1] = r.inPanel(panel).attackers()
 					}
 				}
-				t.Rows[at[x]][first+i] = number(l.Y[k])
+				t.Rows[at[x]][first+i] = ranged(l, k, 3)
 			}
 		}
 		f.Panels = append(f.Panels, p)

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
-	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // tolerance is accuracy against delta, the paper's tolerance of the leader's Delta. Every leader
@@ -20,7 +19,7 @@ var tolerance = Experiment{
 	X:    "log2 delta, -1 for delta 0",
 	axis: deltas,
 	cells: func(o Options) ([]Cell, error) {
-		var cells []Cell
+		var l list
 		for _, net := range []struct {
 			nodes int
 			all   []int64
@@ -35,21 +34,15 @@ var tolerance = Experiment{
 			last := all[len(all)-1]
 			for _, delta := range all {
 				c, err := o.tolerance(net.nodes, delta, true)
-				if err != nil {
-					return nil, err
-				}
 				c.Rerun = net.nodes == 4 && delta == last
-				cells = append(cells, c)
+				l.add(c, err)
 			}
 			for _, delta := range []int64{0, last} { // an honest leader does not use delta
 				c, err := o.tolerance(net.nodes, delta, false)
-				if err != nil {
-					return nil, err
-				}
-				cells = append(cells, c)
+				l.add(c, err)
 			}
 		}
-		return cells, nil
+		return l.cells, l.err
 	},
 	draw: func(r Results) (figure.Figure, Table) { return r.sweep(deltas) },
 }
@@ -57,10 +50,7 @@ var tolerance = Experiment{
 // tolerance returns a training with a tolerance of delta. If used is set, the leaders use it;
 // otherwise they are honest.
 func (o Options) tolerance(nodes int, delta int64, used bool) (Cell, error) {
-	s, err := train.Preset("default", nodes)
-	if o.Quick {
-		s.Params.Training.Rounds = quickFew
-	}
+	s, err := o.preset("default", nodes)
 	s.Params.Rule.Tolerance, s.Shift = delta, used && delta > 0
 	c := Cell{Panel: fmt.Sprintf("N=%d", nodes), Series: "honest leaders", X: -1, Learn: &s}
 	if used {

@@ -19,26 +19,23 @@ var tradeoff = Experiment{
 		if o.Quick {
 			budgets = []float64{0.5, 4}
 		}
-		var cells []Cell
+		var l list
 		for _, flipped := range []bool{false, true} {
 			for _, rule := range []string{"mean", "krum", "multi-krum", "trimmed-mean", "nnm+trimmed-mean"} {
 				for _, e := range budgets {
 					s, err := o.private(rule, gridNodes, e)
-					if err != nil {
-						return nil, err
-					}
 					s.Every = 0
 					panel := "no attack"
 					if flipped {
 						panel = "30 % flip signs"
 						s.Byzantine, s.Attack = params.MaxByzantine(gridNodes), "aware+sign-flip"
 					}
-					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log2(e), Learn: &s, Rerun: flipped &&
-						rule == "trimmed-mean" && e == 4})
+					l.add(Cell{Panel: panel, Series: rule, X: math.Log2(e), Learn: &s, Rerun: flipped &&
+						rule == "trimmed-mean" && e == 4}, err)
 				}
 			}
 		}
-		return cells, nil
+		return l.cells, l.err
 	},
 	draw: func(r Results) (figure.Figure, Table) { return r.sweep(epsilons) },
 }

@@ -226,28 +226,22 @@ func logarithmic(y *plot.Axis) {
 func (l Line) add(out *plot.Plot, keys *legend, shows func(y float64) bool) error {
 	look := keys.look(cmp.Or(l.Colour, l.Name))
 	c := look.colour
-	points := make(plotter.XYs, 0, len(l.X))
-	for i := range l.X {
-		if shows(l.Y[i]) {
-			points = append(points, plotter.XY{X: l.X[i], Y: l.Y[i]})
+	through := func(ys []float64) (points plotter.XYs) {
+		for i, y := range ys {
+			if shows(y) {
+				points = append(points, plotter.XY{X: l.X[i], Y: y})
+			}
 		}
+		return points
 	}
+	points := through(l.Y)
 	if len(points) == 0 {
 		return nil
 	}
 	if l.Low != nil {
-		var around plotter.XYs
-		for i := range l.X {
-			if shows(l.High[i]) {
-				around = append(around, plotter.XY{X: l.X[i], Y: l.High[i]})
-			}
-		}
-		for i := len(l.X) - 1; i >= 0; i-- {
-			if shows(l.Low[i]) {
-				around = append(around, plotter.XY{X: l.X[i], Y: l.Low[i]})
-			}
-		}
-		band, err := plotter.NewPolygon(around)
+		low := through(l.Low)
+		slices.Reverse(low)
+		band, err := plotter.NewPolygon(append(through(l.High), low...))
 		if err != nil {
 			return err
 		}

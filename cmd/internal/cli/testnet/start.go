@@ -30,9 +30,9 @@ func testnetStartCommand() *cobra.Command {
 			"removed, unless --keep or --home is given. A net that `testnet init` made in --home is started as it " +
 			"is, and one\n" +
 			"that was stopped goes on. With --stay the nodes answer after the last round too, until Ctrl-C.\n\n" +
-			"In a round's line, included counts its gradients: fewer than the participants says that one came late or not " +
-			"at all,\nand the round closed without it. T_LGC, T_GE and T_BC are the milliseconds of computing a gradient, of " +
-			"exchanging the\ngradients, and of consensus.",
+			"In a round's line, included counts its gradients, and missing names the participants without one, as it came " +
+			"late or\nnot at all. For slow training steps --patience lets rounds wait longer. T_LGC, T_GE and T_BC are " +
+			"the\nmilliseconds of computing a gradient, of exchanging the gradients, and of consensus.",
 		Example: "  spdl-lab testnet start --stay --explorer\n  spdl-lab testnet start --validators 7 --rounds 20 -o json",
 	}, o.start))
 	o.declare(cmd)
@@ -74,7 +74,8 @@ func (o *startOptions) start(r *command.Run, _ []string) (err error) {
 		fmt.Fprintln(r.Err, "homes:", home)
 	}
 	report := &testnet.Reporter{Out: r.Out, JSON: r.JSON, Rounds: n.Genesis.Params.Training.Rounds,
-		Delta: n.Genesis.Params.Privacy.Delta, TestChain: n.Genesis.Params.TestChain, Model: n.Genesis.Params.Model}
+		Delta: n.Genesis.Params.Privacy.Delta, TestChain: n.Genesis.Params.TestChain, Model: n.Genesis.Params.Model,
+		Manifest: n.Manifest}
 	if command.IsTerminal(r.Err) {
 		report.Progress = r.Err
 	}
@@ -139,7 +140,7 @@ func (o *startOptions) perturbable(m testnet.Manifest) error {
 	return nil
 }
 
-// stillness is the time without a closed round after which start names the logs.
+// stillness is the time without a closed round, beyond what rounds wait, after which start names the logs.
 const stillness = 30 * time.Second
 
 // localnet is a running net, of processes or in this process.
@@ -182,14 +183,15 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	if p, ok := nodes.(*testnet.Processes); ok {
 		report.CPU = p.CPU
 	}
-	still := time.AfterFunc(stillness, func() {
+	patience := stillness + n.Manifest.Patience
+	still := time.AfterFunc(patience, func() {
 		fmt.Fprintf(r.Err, "no round has closed for %v: %s doctor --home %s, or the nodes' logs, such as %s, say why\n",
-			stillness, command.Program("spdl"), r.InText(n.Manifest.Home), r.InText(n.Nodes[0].LogFile()))
+			patience, command.Program("spdl"), r.InText(n.Manifest.Home), r.InText(n.Nodes[0].LogFile()))
 	})
 	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: pages.url()})
 	if err == nil {
 		err = testnet.Follow(follow, n, measure, func(r testnet.Round) error {
-			still.Reset(stillness)
+			still.Reset(patience)
 			if !r.Past {
 				perturb(follow, r.Round)
 			}

@@ -141,6 +141,11 @@ func TestBesideAccuracy(t *testing.T) {
 	require.Contains(t, text, "<strong>AUC</strong>", "a curve")
 	require.Less(t, strings.Index(text, `id="says"`), strings.Index(text, `id="attackers"`), "gains come before attackers")
 	require.Contains(t, text, "td, tbody th { white-space: nowrap;", "no number breaks over two lines")
+	require.Contains(t, text, "td.wrap, th.long, thead th { white-space: normal;", "but a heading and an interval may")
+	o.Gains.Sites[0].Cells[0][1] = "-0.0002 (-0.0019 to 0.0023)"
+	raw, err = Of(h, o)
+	require.NoError(t, err)
+	require.Contains(t, string(raw), `<td data-l="AUC" class="wrap"><bdi>-0.0002 (`, "no column is cut off where it has room")
 	o.Gains.Sites[0].Cells[0][1] = "no difference, -0.0001 (-0.0045 to 0.0038)"
 	o.Gains.Folds = Folds{Says: []string{"north: gains at epsilon 2"}}
 	raw, err = Of(h, o)
