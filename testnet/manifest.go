@@ -166,26 +166,16 @@ func (m *Manifest) complete() error {
 
 // fill sets the fields that are not given to their defaults.
 func (m *Manifest) fill() {
-	if m.Validators == 0 {
-		m.Validators = 4
-	}
+	m.Validators = cmp.Or(m.Validators, 4)
 	if m.Preset == "" && m.Params == "" {
 		m.Preset = preset.Names()[0]
 	}
-	if m.ChainID == "" {
-		m.ChainID = "spdl-localnet"
-	}
-	if m.Partition == "" {
-		m.Partition = Partitions[0]
-	}
-	if m.Alpha == 0 {
-		m.Alpha = 1
-	}
+	m.ChainID = cmp.Or(m.ChainID, "spdl-localnet")
+	m.Partition = cmp.Or(m.Partition, Partitions[0])
+	m.Alpha = cmp.Or(m.Alpha, 1)
+	m.Gossip = cmp.Or(m.Gossip, home.DefaultAppConfig().P2P.Gossip)
 	if m.GenesisTime.IsZero() {
 		m.GenesisTime = time.Now()
-	}
-	if m.Gossip == "" {
-		m.Gossip = home.DefaultAppConfig().P2P.Gossip
 	}
 	if _, n := m.Colluders(); n > 0 && m.Patience == 0 {
 		m.Patience = time.Duration(m.participants()*(1+9*min(1, len(m.Trainer)))) * collusion // ten times for programs

@@ -6,8 +6,8 @@
 //
 // # How to add an attack on gradients
 //
-// Write a type with Name, Source and Craft, and add a line to crafts in registry.go; `spdl-lab
-// experiment attacks --attacks NAME` and the tests then know it. Craft works in grid steps and
+// Write a function of the View, and add a line with its name and its source to crafts in registry.go; `spdl-lab
+// experiment attacks --attacks NAME` and the tests then know it. The function works in grid steps and
 // rounds with View.vector or View.all; it keeps state from round to round in View.Memory. The
 // experiments run the attack's aware variant, which shortens the vectors that the chain would
 // reject as too long, and adds noise to those that it would reject as too short. The tests fail until

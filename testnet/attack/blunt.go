@@ -15,12 +15,7 @@ const (
 
 // constant is the attack in the program of the paper's authors. Its value is far beyond the end of
 // the grid, so each coordinate becomes the grid's largest number.
-type constant struct{}
-
-func (constant) Name() string   { return Prototype }
-func (constant) Source() string { return "the paper's prototype: 1e7 in every coordinate" }
-
-func (constant) Craft(v View) []gradients.Vector {
+func constant(v View) []gradients.Vector {
 	x := make([]float64, v.dim())
 	for j := range x {
 		x[j] = PrototypeValue / v.Grid.Step
@@ -30,12 +25,7 @@ func (constant) Craft(v View) []gradients.Vector {
 
 // saturation sends the grid's largest number in every coordinate, with the sign opposite to the
 // honest mean's: the longest vector that opposes the mean.
-type saturation struct{}
-
-func (saturation) Name() string   { return "saturation" }
-func (saturation) Source() string { return "the longest vector of the grid, against the mean" }
-
-func (saturation) Craft(v View) []gradients.Vector {
+func saturation(v View) []gradients.Vector {
 	x := v.mean()
 	for j := range x {
 		x[j] = math.Copysign(math.Inf(1), -x[j])
@@ -44,14 +34,7 @@ func (saturation) Craft(v View) []gradients.Vector {
 }
 
 // gaussian sends only noise, ten times as strong as an honest gradient.
-type gaussian struct{}
-
-func (gaussian) Name() string { return "gaussian" }
-func (gaussian) Source() string {
-	return "Blanchard et al., NIPS 2017, section 6: a Gaussian of large variance"
-}
-
-func (gaussian) Craft(v View) []gradients.Vector {
+func gaussian(v View) []gradients.Vector {
 	scale := 10 * math.Sqrt(float64(v.Honest[0].SquaredNorm())/float64(v.dim()))
 	return v.each(func(int) gradients.Vector { return v.vector(v.noise(scale)) })
 }
@@ -66,17 +49,7 @@ func (v View) noise(std float64) []float64 {
 }
 
 // zero sends the zero vector, which Krum favours because it is close to all gradients.
-type zero struct{}
-
-func (zero) Name() string   { return "zero" }
-func (zero) Source() string { return "the zero vector" }
-
-func (zero) Craft(v View) []gradients.Vector { return v.all(make([]float64, v.dim())) }
+func zero(v View) []gradients.Vector { return v.all(make([]float64, v.dim())) }
 
 // silence sends nothing.
-type silence struct{}
-
-func (silence) Name() string   { return "silent" }
-func (silence) Source() string { return "no gradient at all" }
-
-func (silence) Craft(v View) []gradients.Vector { return make([]gradients.Vector, v.F) }
+func silence(v View) []gradients.Vector { return make([]gradients.Vector, v.F) }

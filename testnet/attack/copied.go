@@ -4,12 +4,7 @@ import "github.com/spdl/spdl/gradients"
 
 // lazy does not train. It sends the gradient of an honest participant as its own, each round that
 // of another participant.
-type lazy struct{}
-
-func (lazy) Name() string   { return "lazy-copy" }
-func (lazy) Source() string { return "free riding: Lin et al., 2019; the gradients of others, in turn" }
-
-func (lazy) Craft(v View) []gradients.Vector {
+func lazy(v View) []gradients.Vector {
 	return v.each(func(i int) gradients.Vector { return v.Honest[(i+int(v.Round))%len(v.Honest)] })
 }
 
@@ -28,12 +23,7 @@ func (labelFlip) Craft(v View) []gradients.Vector { return v.Own() }
 
 // equivocation signs two gradients, its own and its negative. The leader gets one of them at
 // random. sim.Faults.TwoGradients tests the evidence and the penalty of two gradients.
-type equivocation struct{}
-
-func (equivocation) Name() string   { return "equivocation" }
-func (equivocation) Source() string { return "two signed gradients of one round, opposed" }
-
-func (equivocation) Craft(v View) []gradients.Vector {
+func equivocation(v View) []gradients.Vector {
 	own := v.Own()
 	return v.each(func(i int) gradients.Vector {
 		if v.Rand.IntN(2) == 0 {

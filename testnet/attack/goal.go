@@ -45,9 +45,7 @@ func crossEntropy(logits []float32, label uint8) {
 // ascent is the loss, negated.
 func ascent(logits []float32, label uint8) {
 	crossEntropy(logits, label)
-	for c := range logits {
-		logits[c] = -logits[c]
-	}
+	negate(logits)
 }
 
 // margin is the sigmoid s of the true logit minus the largest other logit. Its slope s(1-s) is
@@ -66,6 +64,10 @@ func threshold(logits []float32, _ uint8) { margin(logits, uint8(len(logits)-1))
 // flood is threshold, negated: the model predicts the last class for every example.
 func flood(logits []float32, label uint8) {
 	threshold(logits, label)
+	negate(logits)
+}
+
+func negate(logits []float32) {
 	for c := range logits {
 		logits[c] = -logits[c]
 	}

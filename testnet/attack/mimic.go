@@ -9,14 +9,7 @@ import (
 // mimic sends the gradient of one honest participant, the victim, whose data then counts F+1 times.
 // The victim is the participant whose gradients lie farthest out along the direction in which the
 // honest gradients vary most. The first rounds choose the victim, and it then stays the same.
-type mimic struct{}
-
-func (mimic) Name() string { return "mimic" }
-func (mimic) Source() string {
-	return "Karimireddy et al., ICLR 2022, appendix B: the victim lies farthest along the direction of largest variance"
-}
-
-func (mimic) Craft(v View) []gradients.Vector {
+func mimic(v View) []gradients.Vector {
 	m := &mimicry{}
 	if v.Memory != nil {
 		m = &v.Memory.mimicry

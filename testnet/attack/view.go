@@ -21,6 +21,16 @@ type Attack interface {
 	Craft(View) []gradients.Vector
 }
 
+// crafted is an attack that is a function of the view.
+type crafted struct {
+	name, source string
+	craft        func(View) []gradients.Vector
+}
+
+func (a crafted) Name() string                    { return a.name }
+func (a crafted) Source() string                  { return a.source }
+func (a crafted) Craft(v View) []gradients.Vector { return a.craft(v) }
+
 // Poisoner is an attack whose participants train on changed labels.
 type Poisoner interface {
 	// Poison returns the label with which the attackers train on an example.
