@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // Round reports a closed round.
@@ -89,7 +90,7 @@ func FollowOn(ctx context.Context, n *Net, e Evaluator, done Round, each func(Ro
 		if err != nil {
 			return err
 		}
-		_ = pause(ctx, donePoll) // the loop ends with ctx
+		_ = wait.For(ctx, donePoll) // the loop ends with ctx
 	}
 	return ctx.Err()
 }
@@ -170,7 +171,7 @@ func (f *follower) next(ctx context.Context, epoch, t uint64) (uint64, uint64, b
 	case s.Done && s.Round == t:
 		return epoch, t, true, nil
 	}
-	return epoch, t, false, pause(ctx, f.poll)
+	return epoch, t, false, wait.For(ctx, f.poll)
 }
 
 // known returns a stage's time, or nil for 0. A node has no time of a stage if it was restarted, or
@@ -203,7 +204,7 @@ func retry[T any](ctx context.Context, f *follower, ask func(*client.Client) (T,
 		case !errors.As(err, &refusal) || refusal.Code != abci.CodeInternal:
 			return r, err
 		}
-		if err := pause(ctx, f.poll); err != nil {
+		if err := wait.For(ctx, f.poll); err != nil {
 			return r, err
 		}
 	}

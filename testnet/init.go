@@ -183,14 +183,9 @@ func (m *Manifest) worker(w *home.WorkerConfig, i int) {
 	if len(m.Trainer) > 0 {
 		w.Trainer, w.TrainerDir, w.TrainerRead = m.Trainer, m.TrainerDir, m.TrainerRead
 	}
-	if m.Sandbox != "" {
-		w.Sandbox = m.Sandbox
-	}
+	w.Sandbox, w.Data = cmp.Or(m.Sandbox, w.Sandbox), cmp.Or(m.Data, w.Data)
 	if m.Data == "" && len(m.Trainer) == 0 {
 		w.Data = home.EmbeddedData
-	}
-	if m.Data != "" {
-		w.Data = m.Data
 	}
 	if len(m.Sites) > 0 {
 		w.Data, w.Part, w.Parts = m.Sites[i], 0, 1

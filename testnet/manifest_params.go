@@ -152,12 +152,7 @@ func (m *Manifest) params() (params.Params, error) {
 		}
 	}
 	p.Training.LearningRate = cmp.Or(m.LearningRate, p.Training.LearningRate)
-	if m.Rule != "" {
-		p.Rule.Name = m.Rule
-	}
-	if m.Tolerance != 0 {
-		p.Rule.Tolerance = m.Tolerance
-	}
+	p.Rule.Name, p.Rule.Tolerance = cmp.Or(m.Rule, p.Rule.Name), cmp.Or(m.Tolerance, p.Rule.Tolerance)
 	if m.CommitReveal != nil {
 		p.Election.CommitReveal = *m.CommitReveal
 	}

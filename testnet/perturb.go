@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spdl/spdl/internal/wait"
 	"github.com/spdl/spdl/testnet/link"
 )
 
@@ -160,7 +161,7 @@ func (p *Processes) Perturb(ctx context.Context, closed uint64) {
 func (p *Processes) Apply(ctx context.Context, x Perturbation) error {
 	err := x.validate(len(p.Net.Nodes))
 	if err == nil {
-		err = pause(ctx, x.After)
+		err = wait.For(ctx, x.After)
 	}
 	if err == nil {
 		err = actions[x.Action].do(p, ctx, x)
@@ -176,7 +177,7 @@ func (p *Processes) stopAndRestart(ctx context.Context, x Perturbation, end func
 	if err := end(x.Node); err != nil {
 		return err
 	}
-	if err := pause(ctx, x.For); err != nil {
+	if err := wait.For(ctx, x.For); err != nil {
 		return err
 	}
 	return p.Start(x.Node)
@@ -187,7 +188,7 @@ func (p *Processes) paused(ctx context.Context, x Perturbation) error {
 	if err := p.Signal(x.Node, syscall.SIGSTOP); err != nil {
 		return err
 	}
-	err := pause(ctx, x.For) // on cancellation Stop wakes the node
+	err := wait.For(ctx, x.For) // on cancellation Stop wakes the node
 	if err == nil {
 		err = p.Signal(x.Node, syscall.SIGCONT)
 	}
@@ -198,7 +199,7 @@ func (p *Processes) paused(ctx context.Context, x Perturbation) error {
 func (p *Processes) degradeLinks(ctx context.Context, x Perturbation) error {
 	p.disturb(x, func(int, int) link.Rule { return x.rule() })
 	defer p.disturb(x, p.Net.Manifest.LinkRule)
-	return pause(ctx, x.For)
+	return wait.For(ctx, x.For)
 }
 
 // disturb sets the rules of the perturbation's links.
@@ -222,7 +223,7 @@ func (p *Processes) fillDisk(ctx context.Context, x Perturbation) error {
 		return err
 	}
 	return p.stopAndRestart(ctx, x, func(i int) error {
-		if err := pause(ctx, x.For); err != nil {
+		if err := wait.For(ctx, x.For); err != nil {
 			return err
 		}
 		if err := p.Kill(i); err != nil && !p.child(i).ended() {
@@ -230,14 +231,4 @@ func (p *Processes) fillDisk(ctx context.Context, x Perturbation) error {
 		}
 		return nil
 	})
-}
-
-// pause waits for d. It returns the context's error if the context ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // settlePatience is the time for which Settle waits.
@@ -26,10 +27,8 @@ func (n *Net) Settle(ctx context.Context) {
 			return
 		}
 		from = cmp.Or(from, s.SyncInfo.LatestBlockHeight)
-		select {
-		case <-ctx.Done():
+		if wait.For(ctx, 50*time.Millisecond) != nil {
 			return
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // defaultHeights is the number of heights between an upgrade's proposal and the upgrade, if the
@@ -49,7 +50,7 @@ func (p *Processes) upgrade(ctx context.Context, x Perturbation) error {
 			return err
 		}
 	}
-	if err := pause(ctx, x.For); err != nil {
+	if err := wait.For(ctx, x.For); err != nil {
 		return err
 	}
 	if x.Wrong != "" {
@@ -92,7 +93,7 @@ func (p *Processes) plan(ctx context.Context, x Perturbation, version uint64) er
 	}
 	for i := 1; i < 2*p.Net.Manifest.Validators/3+1; i++ {
 		vote, cancel := context.WithTimeout(ctx, voteWait)
-		for err = errors.New("not tried"); err != nil && vote.Err() == nil; _ = pause(vote, 100*time.Millisecond) {
+		for err = errors.New("not tried"); err != nil && vote.Err() == nil; _ = wait.For(vote, 100*time.Millisecond) {
 			err = runJSON(vote, nil, p.binaryOf(i), p.as(i, "tx", "approve", proposal.ID)...)
 		}
 		cancel()

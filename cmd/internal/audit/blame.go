@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/spdl/spdl/app"
@@ -120,7 +121,9 @@ func differ(key string, expected, found any, out *[]Difference) {
 	switch e := expected.(type) {
 	case map[string]any:
 		if f, ok := found.(map[string]any); ok {
-			for _, k := range union(e, f) {
+			all := maps.Clone(e)
+			maps.Copy(all, f)
+			for _, k := range slices.Sorted(maps.Keys(all)) {
 				differ(key+"."+k, e[k], f[k], out)
 			}
 			return
@@ -136,19 +139,6 @@ func differ(key string, expected, found any, out *[]Difference) {
 	if e, f := text(expected), text(found); e != f {
 		*out = append(*out, Difference{Key: key, Expected: e, Found: f})
 	}
-}
-
-func union(a, b map[string]any) (keys []string) {
-	for k := range a {
-		keys = append(keys, k)
-	}
-	for k := range b {
-		if _, both := a[k]; !both {
-			keys = append(keys, k)
-		}
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func element(list []any, i int) any {

@@ -46,14 +46,11 @@ func (l *Log) WriteCSV(w io.Writer) error {
 		if e.AcceptedHeight > 0 {
 			accepted = fmt.Sprint(e.AcceptedHeight)
 		}
-		aunts := make([]string, len(e.Proof.Aunts))
-		for i, a := range e.Proof.Aunts {
-			aunts[i] = hex.EncodeToString(a)
-		}
+		aunts := strings.Trim(fmt.Sprintf("%x", e.Proof.Aunts), "[]")
 		_ = out.Write([]string{fmt.Sprint(e.Height), e.Time.Format(time.RFC3339Nano), e.Kind, who, printable.Cell(e.Moniker),
 			printable.Cell(e.Summary), printable.Cell(e.detailText()), e.Proposal, e.approvalText(), accepted, e.Result,
 			fmt.Sprint(e.ResultHeight), printable.Cell(e.Why), e.Hash, headers[e.Height], fmt.Sprint(e.Proof.Index),
-			fmt.Sprint(e.Proof.Total), strings.Join(aunts, " ")})
+			fmt.Sprint(e.Proof.Total), aunts})
 	}
 	out.Flush()
 	return out.Error()

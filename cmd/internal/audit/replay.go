@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -113,9 +114,7 @@ func At(height uint64, done float64, elapsed time.Duration) Progress {
 
 // begin returns a replay before its first block. If doc is nil, it takes the source's genesis.
 func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
-	if doc == nil {
-		doc = src.Genesis()
-	}
+	doc = cmp.Or(doc, src.Genesis())
 	if err := genesis.Complete(doc); err != nil {
 		return nil, fmt.Errorf("genesis: %w", err)
 	}

@@ -111,22 +111,13 @@ func AboutByName(m query.Membership, p query.Proposal) string {
 	return text
 }
 
-// nameAt is NameOf for an index in decimal digits.
-func nameAt(m query.Membership, digits string) string {
-	index, err := strconv.ParseUint(digits, 10, 32)
-	if err != nil {
-		return digits
-	}
-	return NameOf(m, uint32(index))
-}
-
-// NameOf returns the moniker and the index of the member with the given index, as "alice (#0)". If
+// nameAt returns the moniker and the index of the member with an index in decimal digits, as "alice (#0)". If
 // there is no such member, it returns only the index.
-func NameOf(m query.Membership, index uint32) string {
+func nameAt(m query.Membership, index string) string {
 	for _, q := range m.Members {
-		if q.Index == index && q.Moniker != "" {
-			return fmt.Sprintf("%s (#%d)", MonikerText(q.Moniker), index)
+		if strconv.FormatUint(uint64(q.Index), 10) == index && q.Moniker != "" {
+			return fmt.Sprintf("%s (#%s)", MonikerText(q.Moniker), index)
 		}
 	}
-	return strconv.FormatUint(uint64(index), 10)
+	return index
 }

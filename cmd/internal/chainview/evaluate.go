@@ -13,6 +13,7 @@ import (
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker/trainer"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // perTick is the max number of models that the follower measures between two pauses, trainerPause the pause after a
@@ -26,10 +27,8 @@ func (c *Chain) evaluating(ctx context.Context, poll time.Duration) {
 		return
 	}
 	for pause := poll; ; {
-		select {
-		case <-ctx.Done():
+		if wait.For(ctx, pause) != nil {
 			return
-		case <-time.After(pause):
 		}
 		pause = poll
 		for range perTick {

@@ -1,6 +1,7 @@
 package chainview
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -38,9 +39,7 @@ func (c *Chain) Now() (course Course, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.begun {
-		if err = ErrNotYet; c.failure != nil {
-			err = c.failure
-		}
+		err = cmp.Or(c.failure, ErrNotYet)
 	}
 	course = c.course
 	course.Points = slices.Clone(course.Points)

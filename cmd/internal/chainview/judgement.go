@@ -31,8 +31,6 @@ const (
 	leastWeight = 0.5
 	// fewest is the min number of rounds for a share to raise an alarm, and remembered is the min number for Differed.
 	fewest, remembered = 4, 20
-	// Apart is the number of rounds without the same trouble after which it counts as a new incident.
-	Apart = 5
 )
 
 // A measure is a share of a participant's rounds that raises an alarm. It is a share because an honest gradient is

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/audit"
@@ -29,11 +28,6 @@ type Chain struct {
 
 	// Unmeasured is the reason why external models were not measured, or "" if all models were.
 	Unmeasured string
-}
-
-// Evaluator measures a model under a chain's parameters.
-type Evaluator interface {
-	Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error)
 }
 
 // Round is a closed round. A number is NaN if the round has none.
@@ -62,7 +56,8 @@ var ErrEmpty = errors.New("no round is closed")
 
 // Read replays a source, as an audit does, and measures models. If the chain has most rounds or more, Read keeps every
 // second, fourth or eighth round, and so on, and always the last. The parameter most must be even.
-func Read(ctx context.Context, src audit.Source, e Evaluator, most int, progress func(audit.Progress)) (*Chain, error) {
+func Read(ctx context.Context, src audit.Source, e chainview.Evaluator, most int,
+	progress func(audit.Progress)) (*Chain, error) {
 	c := new(Chain)
 	var last Round // without the measured values
 	var after *app.State
@@ -121,7 +116,7 @@ func (c *Chain) add(r *app.Record) {
 }
 
 // measure sets the remaining values of a round, from the state after its block, and measures its model.
-func (c *Chain) measure(ctx context.Context, r *Round, s *app.State, e Evaluator) error {
+func (c *Chain) measure(ctx context.Context, r *Round, s *app.State, e chainview.Evaluator) error {
 	r.Accuracy, r.Loss, r.Epsilon = math.NaN(), math.NaN(), math.NaN()
 	for i, p := range s.Participants {
 		r.Reputations = append(r.Reputations, float64(p.Reputation)/params.One)

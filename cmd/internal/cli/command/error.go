@@ -35,8 +35,13 @@ type UsageError struct{ error }
 
 func (e UsageError) Unwrap() error { return e.error }
 
-// Usage returns an error that is wrong use of the command line.
-func Usage(err error) error { return UsageError{err} }
+// Usage returns an error that is wrong use of the command line, nil for nil.
+func Usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return UsageError{err}
+}
 
 // Exit returns the exit code of an error.
 func Exit(err error) int {
@@ -187,10 +192,7 @@ func CheckArgs(cmd *cobra.Command) {
 		case len(args) > 0:
 			err = fmt.Errorf("%q is given to %q, which takes flags alone", args[0], c.CommandPath())
 		}
-		if err != nil {
-			return Usage(err)
-		}
-		return nil
+		return Usage(err)
 	}
 	for _, sub := range cmd.Commands() {
 		CheckArgs(sub)

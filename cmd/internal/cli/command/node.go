@@ -54,10 +54,7 @@ func (r *Run) Client(node string) (*client.Client, error) {
 // Dial returns a client of the node at an address that an option gives. It does not connect.
 func Dial(address string) (*client.Client, error) {
 	c, err := client.New(address)
-	if err != nil {
-		return nil, Usage(err)
-	}
-	return c, nil
+	return c, Usage(err)
 }
 
 // explain adds, to an error about a node that did not answer, the remedy and the option that chose the node.

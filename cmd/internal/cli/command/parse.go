@@ -43,10 +43,7 @@ func parse(flags *pflag.FlagSet) error {
 	if len(missing) > 0 {
 		errs = append(errs, needed(flags, missing))
 	}
-	if err := errors.Join(errs...); err != nil {
-		return Usage(err)
-	}
-	return nil
+	return Usage(errors.Join(errs...))
 }
 
 // stray returns a warning for each variable of the environment that looks like one of this program, and that no

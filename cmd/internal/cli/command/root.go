@@ -61,10 +61,7 @@ func addCobras(root *cobra.Command) *cobra.Command {
 		if err == nil && len(rest) > 0 && found.HasSubCommands() {
 			err = UnknownCommand(found, rest[0])
 		}
-		if err != nil {
-			return Usage(err)
-		}
-		return nil
+		return Usage(err)
 	}
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // logStandstill warns, and again each minute, while the node, whose blocks are its peers', has waited longer than
@@ -18,10 +19,8 @@ func logStandstill(ctx context.Context, n *node.Running, logger log.Logger) {
 	overdue := int(client.Overdue / pause)
 	height, waits := uint64(0), 0 // in pauses: while the process is stopped, it does not wait
 	for rpc := rpclocal.New(n.Node); ; waits++ {
-		select {
-		case <-ctx.Done():
+		if wait.For(ctx, pause) != nil {
 			return
-		case <-time.After(pause):
 		}
 		s := n.Application.State()
 		switch {

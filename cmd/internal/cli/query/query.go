@@ -121,7 +121,7 @@ func Commands() *cobra.Command {
 var trainingQuestions = []question{
 	{use: "round [[EPOCH] ROUND]", example: "spdl query round 11\n  spdl query round 0 10  # of epoch 0",
 		short: "A closed round: leader, view, epsilon, every gradient's score " +
-			"and fate (default: the last)", args: RoundArgs, path: ofRound("round"),
+			"and fate (default: the last)", args: RoundArgs, path: OfRound("round"),
 		ask: recorded(func(ctx context.Context, c *client.Client, r app.Record) (any, func(io.Writer), error) {
 			people, err := c.Participants(ctx)
 			if err != nil {
@@ -152,7 +152,7 @@ var trainingQuestions = []question{
 			if len(args) == 0 {
 				return "model", nil
 			}
-			return ofRound("model")(ctx, c, args)
+			return OfRound("model")(ctx, c, args)
 		},
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
 			m, err := modelArgument(ctx, c, args)
@@ -206,22 +206,16 @@ func RoundNumbers(args []string) (numbers []uint64, err error) {
 }
 
 // RoundArgs accepts [[EPOCH] ROUND].
-func RoundArgs(cmd *cobra.Command, args []string) error {
-	if err := cobra.MaximumNArgs(2)(cmd, args); err != nil {
-		return err
-	}
+var RoundArgs = cobra.MatchAll(cobra.MaximumNArgs(2), func(_ *cobra.Command, args []string) error {
 	_, err := RoundNumbers(args)
 	return err
-}
+})
 
 // IndexArg accepts one participant's index.
-func IndexArg(cmd *cobra.Command, args []string) error {
-	if err := cobra.ExactArgs(1)(cmd, args); err != nil {
-		return err
-	}
+var IndexArg = cobra.MatchAll(cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
 	_, err := ParticipantIndex(args[0])
 	return err
-}
+})
 
 // ParticipantIndex reads a participant's index.
 func ParticipantIndex(arg string) (uint32, error) {
@@ -327,8 +321,8 @@ func fixed(path string) Path {
 	return func(context.Context, *client.Client, []string) (string, error) { return path, nil }
 }
 
-// ofRound returns the Path of a value that the state holds for each round.
-func ofRound(name string) Path {
+// OfRound returns the Path of a value that the state holds for each round.
+func OfRound(name string) Path {
 	return func(ctx context.Context, c *client.Client, args []string) (string, error) {
 		epoch, t, err := RoundArgument(ctx, c, args)
 		return fmt.Sprintf("%s/%d/%d", name, epoch, t), err

@@ -20,6 +20,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/doctor"
+	"github.com/spdl/spdl/internal/wait"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -56,10 +57,8 @@ func (o *watching) run(r *command.Run, address string) error {
 		if err := g.show(r); err != nil {
 			return err
 		}
-		select {
-		case <-r.Context.Done():
+		if wait.For(r.Context, o.interval) != nil {
 			return nil
-		case <-time.After(o.interval):
 		}
 		now, err := n.look(r.Context)
 		switch {

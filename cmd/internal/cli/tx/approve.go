@@ -182,12 +182,9 @@ func (s *sender) show(e chainview.Effect, verb string, yes bool) error {
 }
 
 // proposalArg accepts the id of one proposal, or its beginning.
-func proposalArg(cmd *cobra.Command, args []string) error {
-	if err := cobra.ExactArgs(1)(cmd, args); err != nil {
-		return err
-	}
+var proposalArg = cobra.MatchAll(cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
 	return checkPrefix("proposal", args[0])
-}
+})
 
 func checkPrefix(what, arg string) error {
 	if len(arg) < prefixDigits || len(arg) > 64 || strings.Trim(arg, "0123456789abcdefABCDEF") != "" {

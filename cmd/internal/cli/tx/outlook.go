@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // outlook returns the effect of a transaction that a block holds: its proposal was enacted, or
@@ -36,10 +36,8 @@ func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *Report) (string, erro
 			height++
 			continue
 		}
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(pollInterval):
+		if err := wait.For(ctx, pollInterval); err != nil {
+			return "", err
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -225,12 +226,7 @@ func (r *rotation) waits(ctx context.Context, proposal string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
 	defer cancel()
 	m, err := r.Membership(ctx)
-	for _, q := range m.Proposals {
-		if q.ID == proposal {
-			return true, err
-		}
-	}
-	return false, err
+	return slices.ContainsFunc(m.Proposals, func(q query.Proposal) bool { return q.ID == proposal }), err
 }
 
 // inForce waits until the chain has the participant with its new keys.

@@ -199,21 +199,15 @@ func (r Report) text(w io.Writer) {
 		return
 	}
 	fmt.Fprintf(w, "transaction  %s, %s\n", r.Hash, r.Kind)
-	if r.Participant != "" {
-		fmt.Fprintf(w, "participant  %s\n", r.Participant)
-	}
-	if r.Proposal != "" {
-		fmt.Fprintf(w, "proposal     %s\n", r.Proposal)
-	}
-	if r.About != "" {
-		fmt.Fprintf(w, "about        %s\n", command.Plain(r.About))
-	}
-	fmt.Fprintf(w, "code         %d\n", r.Code)
+	height := ""
 	if r.Height > 0 {
-		fmt.Fprintf(w, "height       %d\n", r.Height)
+		height = fmt.Sprint(r.Height)
 	}
-	if r.Next != "" {
-		fmt.Fprintf(w, "next         %s\n", command.Plain(r.Next))
+	for _, line := range [][2]string{{"participant", r.Participant}, {"proposal", r.Proposal}, {"about", r.About},
+		{"code", fmt.Sprint(r.Code)}, {"height", height}, {"next", r.Next}} {
+		if line[1] != "" {
+			fmt.Fprintf(w, "%-13s%s\n", line[0], command.Plain(line[1]))
+		}
 	}
 }
 

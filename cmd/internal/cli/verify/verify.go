@@ -237,10 +237,7 @@ func verifyAnswer(use, short, example string, maxAge time.Duration, args cobra.P
 func verifyRound() *cobra.Command {
 	return verifyAnswer("round [[EPOCH] ROUND]", "Check the record of a closed round (default: the last that "+
 		"the node says)", "round 11", 0, query.RoundArgs,
-		func(ctx context.Context, c *client.Client, args []string) (string, error) {
-			epoch, t, err := query.RoundArgument(ctx, c, args)
-			return fmt.Sprintf("round/%d/%d", epoch, t), err
-		},
+		query.OfRound("round"),
 		func(value []byte) (any, func(io.Writer), error) {
 			var r app.Record
 			err := r.Unmarshal(value)
