@@ -201,6 +201,11 @@ func TestNewModuleOfSchema(t *testing.T) {
 	require.Contains(t, stderr, "a row has 9 inputs, those of the built-in models")
 	stdout, stderr, code = spdl(t, "trainer", "check", filepath.Join(dir, "train.py"), "--python", python)
 	require.Zero(t, code, stdout+stderr)
+	clip := regexp.MustCompile(`epsilon 2, clip norm (\S+),`).FindStringSubmatch(stdout)
+	require.NotNil(t, clip, stdout)
+	norm, err := strconv.ParseFloat(clip[1], 64)
+	require.NoError(t, err)
+	require.True(t, norm > 1 && norm < 4, "the schema says how large gradients are at the start: %g", norm)
 
 	own, err := preset.Source{Path: csv, Schema: drafted}.Read()
 	require.NoError(t, err)
