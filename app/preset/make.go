@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist/features"
 )
 
@@ -20,6 +21,8 @@ type Own struct {
 	Epsilon  float64 // the target epsilon, for presets with a guarantee
 	// Norm bounds the inputs of each example, if Model is a softmax regression; 0 for another model.
 	Norm float64
+	// Gradient is the typical norm of an example's gradient when Model begins; 0 if nothing public says it.
+	Gradient float64
 }
 
 // AllNames lists the names that Make accepts: the presets and external.
@@ -96,24 +99,18 @@ func (o Own) Share(n int) int {
 	return examples / n
 }
 
-// errNoModel is the error of the preset external without a model.
-var errNoModel = errors.New(`preset "external" needs a model: name a JSON file of its kind, clipping and ` +
-	`tensors with --model`)
-
-// errNoExamples is the error of the preset external without a number of examples.
-var errNoExamples = errors.New(`preset "external" needs the number of examples that each participant has, of ` +
-	`which its batch is a share: give it with --examples, as spdl trainer check shows it`)
-
 // longest bounds the learning rate of a model of which nothing is known but its shape.
 const longest = 2
 
 // externalPreset returns the parameters of the preset "external". spdl plan shows the same rule and
 // noise for the same epsilon and rounds. Every round takes all examples. The learning rate of a softmax
-// regression follows from the norm of its inputs. Other models take steps of longest, or shorter ones, so
-// that the noise of all rounds is at most mostNoise.
+// regression follows from the norm of its inputs. Other models take steps of longest clip norms, or shorter ones, so
+// that the noise of all rounds is at most mostNoise clip norms. The clip norm is 1, or from the typical gradient up to
+// twice it, as noise allows: with a smaller one probabilities are too extreme and those of the rarer class too low.
 func (o Own) externalPreset(n int) (params.Params, error) {
 	if o.Model == nil {
-		return params.Params{}, errNoModel
+		return params.Params{}, errors.New(`preset "external" needs a model: name a JSON file of its kind, clipping and ` +
+			`tensors with --model`)
 	}
 	if o.Model.Kind != params.ModelExternal {
 		return params.Params{}, fmt.Errorf("the model's kind is %.64q, want %q: other kinds have presets of their own",
@@ -123,7 +120,8 @@ func (o Own) externalPreset(n int) (params.Params, error) {
 		return params.Params{}, err
 	}
 	if o.Examples == 0 && o.Data == nil {
-		return params.Params{}, errNoExamples
+		return params.Params{}, errors.New(`preset "external" needs the number of examples that each participant has, of ` +
+			`which its batch is a share: give it with --examples, as spdl trainer check shows it`)
 	}
 	s := Study{Model: *o.Model, Examples: o.Share(n), Rounds: cmp.Or(o.Rounds, 100), Epsilon: cmp.Or(o.Epsilon, 2),
 		Clip: 1, SamplingRate: 1, LearningRate: longest}
@@ -135,8 +133,10 @@ func (o Own) externalPreset(n int) (params.Params, error) {
 		return p, err
 	}
 	if o.Norm == 0 {
-		noise := s.Clip * p.Privacy.NoiseMultiplier / float64(p.Privacy.Batch)
-		p.Training.LearningRate = readable(min(longest, mostNoise*math.Sqrt(float64(n)/float64(s.Rounds))/noise))
+		noise := p.Privacy.NoiseMultiplier / float64(p.Privacy.Batch) // in clip norms
+		step := min(longest, mostNoise*math.Sqrt(float64(n)/float64(s.Rounds))/noise)
+		p.Privacy.Clip = readable(max(s.Clip, o.Gradient*(1+step/longest)))
+		p.Training.LearningRate, p.Grid.Step = readable(step/p.Privacy.Clip), worker.GridStep(p.Privacy)
 		return p, nil
 	}
 	if err := headFacts(o.Norm, float64(o.Model.Tensors[0].Shape[0])).fit(&p, o, n); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker"
 )
 
 // images returns a data set of n square images.
@@ -151,6 +152,29 @@ func TestExternalByName(t *testing.T) {
 	require.ErrorContains(t, err, "0 tensors")
 	_, err = preset.Make("mlp", 4, preset.Own{Model: &model})
 	require.ErrorContains(t, err, `preset "mlp" has a model of its own`)
+}
+
+// TestClipOfGradients: the clip norm follows from the typical gradient, from it where noise is large to twice it where
+// there is little, and is never below 1. A step stays as long in clip norms, so the noise of all rounds does too.
+func TestClipOfGradients(t *testing.T) {
+	model := params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows,
+		Tensors: []params.Tensor{{Name: "w", Shape: []uint32{3, 20}, Init: params.InitZeros}}}
+	for _, c := range []struct {
+		examples       int
+		gradient, clip float64
+		rate           float64 // at clip norm 1
+	}{
+		{100000, 2.5, 5, 2}, {600, 2.5, 4.05, 1.24}, {20, 2.5, 2.55, 0.0412}, {600, 0.2, 1, 1.24}, {600, 0, 1, 1.24},
+	} {
+		p, err := preset.Make(preset.NameExternal, 4, preset.Own{Model: &model, Examples: c.examples, Gradient: c.gradient})
+		require.NoError(t, err)
+		require.InDelta(t, c.clip, p.Privacy.Clip, 0.01, "%+v", c)
+		require.InEpsilon(t, c.rate, p.Training.LearningRate*p.Privacy.Clip, 0.01, "%+v", c)
+		_, err = p.Validate(4)
+		require.NoError(t, err)
+		require.NoError(t, preset.CheckLedger(p))
+		require.Equal(t, worker.GridStep(p.Privacy), p.Grid.Step)
+	}
 }
 
 // TestGroupsAreTheUnit: with a group column, and with images in groups, the unit of privacy of every

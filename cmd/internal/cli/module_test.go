@@ -19,12 +19,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
+	"github.com/spdl/spdl/cmd/internal/cli/model"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet"
@@ -199,6 +201,11 @@ func TestNewModuleOfSchema(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "SPDL clips each group's gradient")
 	require.Contains(t, stderr, "a row has 9 inputs, those of the built-in models")
+	clip := regexp.MustCompile(`epsilon 2, clip norm (\S+),`).FindStringSubmatch(stdout)
+	require.NotNil(t, clip, stdout)
+	norm, err := strconv.ParseFloat(clip[1], 64)
+	require.NoError(t, err)
+	require.True(t, norm > 1 && norm < 4, "the schema says how large gradients are at the start: %g", norm)
 	stdout, stderr, code = spdl(t, "trainer", "check", filepath.Join(dir, "train.py"), "--python", python)
 	require.Zero(t, code, stdout+stderr)
 
@@ -306,8 +313,8 @@ func TestModuleOfSites(t *testing.T) {
 }
 
 // TestGainOfModule: the study's trainer gives a member's rows the probabilities of the exported model, and gain
-// measures them, as predict's file says them; the net's last line has the AUC of its module, and nothing adapts a
-// module.
+// measures them, as predict's file says them; the net's last line has the AUC of its module. A file of adapt keeps the
+// module, predict gives its rows the odds that adapt fitted, and what would leave them out rejects it.
 func TestGainOfModule(t *testing.T) {
 	stage.NotShort(t, "runs a net")
 	python, my, csv := stage.Python(t, "numpy"), written(t, "my.py", schemaModel), hospitals(t, 900)
@@ -323,9 +330,13 @@ func TestGainOfModule(t *testing.T) {
 	file := filepath.Join(dir, "m.safetensors")
 	_, stderr, code = spdl(t, "model", "export", "--node", net.Nodes[1].RPC, "--out", file)
 	require.Zero(t, code, stderr)
-	out, err := exec.Command(python, "-B", filepath.Join(dir, "train.py"), "predict", file, csv).Output()
-	require.NoError(t, err)
-	require.Equal(t, 901, strings.Count(string(out), "\n"))
+	predict := func(file string) []string {
+		out, err := exec.Command(python, "-B", filepath.Join(dir, "train.py"), "predict", file, csv).Output()
+		require.NoError(t, err)
+		return strings.Split(strings.TrimSpace(string(out)), "\n")
+	}
+	said := predict(file)
+	require.Len(t, said, 901)
 	t.Chdir(dir)
 	gain := func(more ...string) (stdout string) {
 		args := append([]string{"model", "gain", file, "--trainer", python + " train.py"}, more...)
@@ -337,7 +348,7 @@ func TestGainOfModule(t *testing.T) {
 	require.Regexp(t, `(?s)shared +0\.[5-9].*\nalone +0\.[6-9]`, stdout)
 	require.Contains(t, stdout, "name the home by --home")
 	brier, n := 0., 0.
-	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n")[1:] {
+	for _, line := range said[1:] {
 		cell := strings.Split(line, ",")
 		if cell[0] == "test" {
 			p, err := strconv.ParseFloat(cell[3], 64)
@@ -357,9 +368,58 @@ func TestGainOfModule(t *testing.T) {
 	_, stderr, code = spdl(t, "model", "gain", file, "--data", csv)
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, "its trainer measures it: name it with --trainer")
-	_, stderr, code = spdl(t, "model", "adapt", file, "--data", csv)
+
+	own, adapted := filepath.Join(dir, "own.npz"), filepath.Join(dir, "adapted.npz")
+	for _, c := range []struct {
+		out, way, says string
+		code           int
+	}{
+		{own, "intercept", "", 0}, {adapted, "adapted", "", 0}, {own + ".npz", "alone", "and no module: want intercept", 2},
+	} {
+		_, stderr, code = spdl(t, "model", "adapt", file, "--home", node, "--trainer", python+" train.py", "--out", c.out,
+			"--choose", c.way)
+		require.Equal(t, c.code, code, stderr)
+		require.Contains(t, stderr, c.says)
+	}
+	odds := func(line string) float64 {
+		p, err := strconv.ParseFloat(strings.Split(line, ",")[3], 64)
+		require.NoError(t, err)
+		return math.Log(p / (1 - p))
+	}
+	part := regexp.MustCompile(`times (\S+) and plus (\S+)`).FindStringSubmatch(gain("--home", node))
+	slope, err := strconv.ParseFloat(part[1], 64)
+	require.NoError(t, err)
+	plus, err := strconv.ParseFloat(part[2], 64)
+	require.NoError(t, err)
+	shifted, fitted := predict(own), predict(adapted)
+	shift := odds(shifted[1]) - odds(said[1])
+	require.NotZero(t, shift)
+	for i := range said[1:] {
+		require.InDelta(t, odds(said[1+i])+shift, odds(shifted[1+i]), 1e-5)
+		require.InDelta(t, slope*odds(said[1+i])+plus, odds(fitted[1+i]), 1e-2)
+	}
+	mean, rate, rows := 0., 0., 0.
+	for _, line := range shifted[1:] {
+		if cell := strings.Split(line, ","); cell[0] == "train" {
+			mean, rows = mean+1/(1+math.Exp(-odds(line))), rows+1
+			if cell[1] == last.Measures.Positive[len("outcome="):] {
+				rate++
+			}
+		}
+	}
+	require.InDelta(t, rate/rows, mean/rows, 0.002, "the intercept of the training rows is %g", shift)
+	f, _, err := model.Read(adapted)
+	require.NoError(t, err)
+	require.NoError(t, f.Check())
+	require.ErrorIs(t, f.CheckProven(), proof.ErrNotProven)
+	require.Equal(t, f.Card.ModelHash, f.Card.Adapted.Hash, "the parameters are the chain's")
+	_, stderr, code = spdl(t, "model", "eval", adapted, "--home", node)
 	require.Equal(t, 1, code)
-	require.Contains(t, stderr, "its own program adapts it")
+	require.Contains(t, stderr, "spdl model gain of the model from which it began measures it, as adapted")
+	said2, err := exec.Command(python, "-B", "-m", "spdl_trainer", "merge", adapted, adapted, "--out", "x.npz").
+		CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(said2), "which are no tensors: merge the model of spdl model export")
 }
 
 // read returns the content of a file.

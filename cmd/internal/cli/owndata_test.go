@@ -165,7 +165,7 @@ func adapts(t *testing.T, f *modelfile.File, file, data string) {
 		"json")
 	if f.Card.Model.Kind != params.ModelLogistic {
 		require.Equal(t, 1, code)
-		require.Contains(t, stderr, ", want logistic, the model of a table of two classes")
+		require.Contains(t, stderr, ", want logistic, the linear model of a table of two classes")
 		return
 	}
 	require.Zero(t, code, stderr)

@@ -65,7 +65,8 @@ func Of(ctx context.Context, path string, m params.Model, parameters []float64, 
 		}
 	}
 	if !Measures(m) {
-		return g, fmt.Errorf("the gain is of models of two classes, this one has %d", m.Classes)
+		return g, fmt.Errorf("this model is of kind %s and %d classes, want %s, the linear model of a table of two classes, "+
+			"or %s", printable.Text(m.Kind), m.Classes, params.ModelLogistic, params.ModelExternal)
 	}
 	data, err := home.LoadData(path, m)
 	if err != nil {
@@ -100,9 +101,12 @@ func Of(ctx context.Context, path string, m params.Model, parameters []float64, 
 		return g, fmt.Errorf("%s: %w", path, err)
 	}
 	if external {
-		adapted := g.Models[2].Parameters
-		g.Odds = fmt.Sprintf("adapted: of a probability p the log odds, ln(p/(1-p)), times %.4g and plus %.4g", adapted[0],
-			adapted[1]*params.TableConstant)
+		for _, m := range g.Models[:3] { // the slope and the intercept
+			m.Parameters[1] *= params.TableConstant
+		}
+		odds := g.Models[2].Parameters
+		g.Odds = fmt.Sprintf("adapted: of a probability p the log odds, ln(p/(1-p)), times %.4g and plus %.4g", odds[0],
+			odds[1])
 	}
 	said := float64(bytes.Count(labels, []byte{1})) / float64(len(labels))
 	rate := float64(g.Positives) / float64(g.Rows)

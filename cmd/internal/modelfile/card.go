@@ -82,10 +82,11 @@ const Private = "private to its owner: fitted to the owner's rows without noise,
 
 // Adaptation says how a member fitted a model to its own rows (package adapt).
 type Adaptation struct {
-	Way     string  `json:"way"`
-	Lambda  float64 `json:"lambda,omitempty"`
-	Hash    string  `json:"hash"` // of the file's parameters, as Card.ModelHash is of the round's
-	Privacy string  `json:"privacy"`
+	Way     string    `json:"way"`
+	Lambda  float64   `json:"lambda,omitempty"`
+	Hash    string    `json:"hash"`           // of the file's parameters, as Card.ModelHash is of the round's
+	Odds    []float64 `json:"odds,omitempty"` // slope and intercept of an external model's log odds; its parameters stay
+	Privacy string    `json:"privacy"`
 }
 
 // File is an exported model.
@@ -121,12 +122,18 @@ func (f *File) Declared() {
 	f.Card.seal()
 }
 
-// Adapt replaces the parameters by those that a member fitted from them.
-func (f *File) Adapt(way string, lambda float64, parameters []float64) {
-	hash := app.ModelHash(parameters)
-	f.Parameters = parameters
-	f.Card.Accuracy, f.Card.Tested = nil, ""
-	f.Card.Adapted = &Adaptation{Way: way, Lambda: lambda, Hash: hex.EncodeToString(hash[:]), Privacy: Private}
+// Adapt replaces the parameters by those that a member fitted from them. Of an external model they stay, and the fitted
+// ones are its odds.
+func (f *File) Adapt(way string, lambda float64, fitted []float64) {
+	a := &Adaptation{Way: way, Lambda: lambda, Privacy: Private}
+	if f.Card.Model.Kind == params.ModelExternal {
+		a.Odds = fitted
+	} else {
+		f.Parameters = fitted
+	}
+	hash := app.ModelHash(f.Parameters)
+	a.Hash = hex.EncodeToString(hash[:])
+	f.Card.Accuracy, f.Card.Tested, f.Card.Adapted = nil, "", a
 	f.Card.seal()
 }
 
@@ -158,7 +165,7 @@ func (f *File) Check() error {
 	}
 	said := f.Card.ModelHash
 	if a := f.Card.Adapted; a != nil {
-		want.Adapted = &Adaptation{Way: a.Way, Lambda: a.Lambda, Hash: a.Hash, Privacy: Private}
+		want.Adapted = &Adaptation{Way: a.Way, Lambda: a.Lambda, Hash: a.Hash, Odds: a.Odds, Privacy: Private}
 		said = a.Hash
 	}
 	want.seal()

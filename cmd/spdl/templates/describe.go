@@ -28,6 +28,7 @@ type description struct {
 	About    string          `json:"about"`    // what is trained and what is constant
 	Weights  *weights        `json:"weights"`  // what describe wrote, or nil
 	Norm     float64         `json:"norm"`     // bounds the inputs of a softmax regression; 0 for another model
+	Gradient float64         `json:"gradient"` // typical norm of an example's at the start; 0 where it is not known
 	Step     float64         `json:"step"`     // bounds the learning rate; 0 for no bound
 	Loads    bool            `json:"loads"`    // load of the model's file reads the data, whose scale is not public
 }

@@ -204,12 +204,10 @@ func (d description) params(c trainerConfig, o Options) (params.Params, error) {
 	if err != nil {
 		return params.Params{}, err
 	}
-	m := params.Model{Kind: params.ModelExternal, Clipping: o.Clipping, Config: config, Tensors: d.Tensors}
-	if o.Clipping == "" {
-		m.Clipping = params.ClippingRows
-	}
+	m := params.Model{Kind: params.ModelExternal, Clipping: cmp.Or(o.Clipping, params.ClippingRows), Config: config,
+		Tensors: d.Tensors}
 	own := preset.Own{Model: &m, Examples: max(1, d.Examples/o.Validators), Rounds: o.Rounds, Epsilon: o.Epsilon,
-		Norm: d.Norm}
+		Norm: d.Norm, Gradient: d.Gradient}
 	p, err := preset.Make(preset.NameExternal, o.Validators, own)
 	if rate := &p.Training.LearningRate; d.Step > 0 && d.Step < *rate && d.Loads {
 		fmt.Fprintf(o.Log, "warning: at a learning rate above %g (--learning-rate), as this one, the first layer's units "+

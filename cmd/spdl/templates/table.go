@@ -1,7 +1,7 @@
 package templates
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -18,11 +18,7 @@ const (
 
 // writeCSV writes data.csv, with the same bytes on every machine.
 func writeCSV(dir string) error {
-	f, err := os.Create(filepath.Join(dir, "data.csv"))
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
+	w := new(bytes.Buffer)
 	for j := range columns {
 		fmt.Fprintf(w, "x%d,", j)
 	}
@@ -41,9 +37,5 @@ func writeCSV(dir string) error {
 		}
 		fmt.Fprintln(w, c)
 	}
-	if err := w.Flush(); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return os.WriteFile(filepath.Join(dir, "data.csv"), w.Bytes(), 0o644)
 }

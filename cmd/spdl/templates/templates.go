@@ -3,6 +3,7 @@
 package templates
 
 import (
+	"cmp"
 	"embed"
 	"io"
 	"os"
@@ -105,14 +106,7 @@ func (t Template) Write(dir string, o Options) (params.Params, error) {
 func (t Template) params(o Options) (params.Params, error) {
 	s := t.study
 	s.Examples /= o.Validators
-	if o.Rounds > 0 {
-		s.Rounds = o.Rounds
-	}
-	if o.Epsilon > 0 {
-		s.Epsilon = o.Epsilon
-	}
-	if o.Clipping != "" {
-		s.Model.Clipping = o.Clipping
-	}
+	s.Rounds, s.Epsilon = cmp.Or(o.Rounds, s.Rounds), cmp.Or(o.Epsilon, s.Epsilon)
+	s.Model.Clipping = cmp.Or(o.Clipping, s.Model.Clipping)
 	return preset.External(o.Validators, s)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,11 +28,14 @@ parameters fitted, and one that is fitted without the chain. Five folds of the
 training rows, or of their groups, choose among them and how strongly a fitted
 model is drawn to its beginning. The measures are of the test rows, about a fifth,
 which no fit sees. The file of an adapted model is private to its owner: it tells
-of the rows, and no proof covers it.`,
-		Example: "  spdl model adapt m.safetensors --data patients.csv --out mine.safetensors",
-		Args:    cobra.ExactArgs(1),
+of the rows, and no proof covers it. Of a module of one's own the fit is of a slope and
+an intercept of its log odds, which train.py predict applies.`,
+		Example: "  spdl model adapt m.safetensors --data patients.csv --out mine.safetensors\n" +
+			"  spdl model adapt m.safetensors --home ./alice --out mine.safetensors  # of a module: by the home's trainer",
+		Args: cobra.ExactArgs(1),
 	}, o.run)
-	command.Flag(cmd, &o.data, "data", "", "CSV or Parquet file of own rows, with the chain's columns (default: "+
+	o.models.TrainerFlags(cmd, "a named --home")
+	command.Flag(cmd, &o.models.Data, "data", "", "CSV or Parquet file of own rows, with the chain's columns (default: "+
 		"worker.data of a named --home)")
 	command.Flag(cmd, &o.out, "out", "", "file to write, which must not exist: the best model, private to its owner "+
 		"(default: none)")
@@ -42,7 +44,10 @@ of the rows, and no proof covers it.`,
 	return cmd
 }
 
-type adaptOptions struct{ data, out, choose string }
+type adaptOptions struct {
+	models      command.Models
+	out, choose string
+}
 
 func (o *adaptOptions) run(r *command.Run, args []string) error {
 	export := exportOptions{out: o.out}
@@ -55,17 +60,24 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 			return err
 		}
 	}
-	f, g, err := measureGain(r, args[0], command.Models{Data: o.data}, 0, params.ModelLogistic)
+	f, g, err := measureGain(r, args[0], o.models, 0)
 	if err != nil {
 		return err
 	}
-	best := adapt.Best(g.Ways())
-	for _, w := range g.Ways() {
+	ways := g.Ways()
+	said := fmt.Sprintf("least log loss in five folds: %s", adapt.Best(ways).Name)
+	if f.Card.Model.Kind == params.ModelExternal { // the last is a regression on the table
+		if ways = ways[:len(ways)-1]; o.choose == adapt.Alone {
+			return command.Usage(errors.New("--choose alone is a regression on the table and no module: want intercept or " +
+				"adapted"))
+		}
+	}
+	best := adapt.Best(ways)
+	for _, w := range ways {
 		if w.Name == o.choose {
 			best = w
 		}
 	}
-	said := fmt.Sprintf("least log loss in five folds: %s", adapt.Best(g.Ways()).Name)
 	switch {
 	case o.out != "" && best.Name == adapt.Shared:
 		said += "\nwritten       nothing: the chain's model is the best for these rows"
@@ -86,9 +98,9 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 	})
 }
 
-// measureGain reads an exported model of one of the kinds, and measures what the owner of a file gains by it.
-func measureGain(r *command.Run, path string, o command.Models, threshold float64, kinds ...string) (
-	f *modelfile.File, g gain.Report, err error) {
+// measureGain reads an exported model, and measures what the owner of a file gains by it.
+func measureGain(r *command.Run, path string, o command.Models, threshold float64) (f *modelfile.File, g gain.Report,
+	err error) {
 	if f, _, err = Read(path); err == nil {
 		err = f.CheckProven()
 	}
@@ -96,11 +108,6 @@ func measureGain(r *command.Run, path string, o command.Models, threshold float6
 		return f, g, fmt.Errorf("%s: %w", path, err)
 	}
 	m := f.Card.Model
-	if !slices.Contains(kinds, m.Kind) {
-		return f, g, fmt.Errorf("%s is a model of kind %s, want %s, the model of a table of two classes; of an external one "+
-			"spdl model gain says what an intercept of one's own would do, and its own program adapts it", path,
-			command.Plain(m.Kind), params.ModelLogistic)
-	}
 	e, own, err := evaluator(r, f, o)
 	if err != nil {
 		return f, g, err
@@ -142,7 +149,7 @@ and what one tells others of it no epsilon pays for.`,
 		if threshold < 0 || threshold >= 1 {
 			return command.Usage(fmt.Errorf("--threshold is %g, want above 0 and below 1", threshold))
 		}
-		_, g, err := measureGain(r, args[0], o, threshold, params.ModelLogistic, params.ModelExternal)
+		_, g, err := measureGain(r, args[0], o, threshold)
 		if err != nil {
 			return err
 		}

@@ -253,6 +253,10 @@ func modelEval() *cobra.Command {
 		if err := f.Check(); err != nil {
 			return fmt.Errorf("%s: %w", args[0], err)
 		}
+		if a := f.Card.Adapted; a != nil && a.Odds != nil {
+			return fmt.Errorf("%s is adapted by a slope and an intercept: spdl model gain of the model from which it began "+
+				"measures it, as %s", args[0], command.Plain(a.Way))
+		}
 		m, err := measure(r.Context, r, f, o)
 		if err != nil {
 			return err

@@ -168,9 +168,10 @@ func showStudy(r *command.Run, dir string, o templates.Options, p params.Params,
 		Parameters params.Params `json:"params"`
 		Next       string        `json:"next"`
 	}{dir, p, next}, command.Line(fmt.Sprintf("%s%s: %d parameters, %d rounds, of which each takes %d %s a member; "+
-		"epsilon %g, noise multiplier %g, learning rate %g: where the accuracy jumps or falls, try --learning-rate and a "+
-		"third of it.\nTry the trainer, and time it:\n  spdl trainer check %s --python %s --parts %d --batch %d\nRun:\n  %s",
+		"epsilon %g, clip norm %g, noise multiplier %g, learning rate %g: where the accuracy jumps or falls, try "+
+		"--learning-rate and a third of it.\nTry the trainer, and time it:\n  spdl trainer check %s --python %s --parts %d "+
+		"--batch %d\nRun:\n  %s",
 		about, dir, p.Model.Dim(), p.Training.Rounds, p.Privacy.Batch, p.Privacy.Units(), p.Privacy.Epsilon,
-		p.Privacy.NoiseMultiplier, p.Training.LearningRate, filepath.Join(dir, "train.py"), o.Python, o.Validators,
-		p.Privacy.Batch, next)))
+		p.Privacy.Clip, p.Privacy.NoiseMultiplier, p.Training.LearningRate, filepath.Join(dir, "train.py"), o.Python,
+		o.Validators, p.Privacy.Batch, next)))
 }

@@ -24,7 +24,11 @@ def merge(model: str, weights: str, out: str) -> None:
     for path in (model, weights):
         with open(path, "rb") as f:
             contents.append(f.read())
-    config = json.loads(card(contents[0], model)["model"].get("config") or "{}")
+    about = card(contents[0], model)
+    if odds := (about.get("adapted") or {}).get("odds"):
+        raise Unsuitable("%s is adapted by a slope and an intercept, %.4g and %.4g, which are no tensors: merge the model "
+                         "of spdl model export" % (model, *odds))
+    config = json.loads(about["model"].get("config") or "{}")
     want, found = (config.get("weights") or {}).get("sha256"), hashlib.sha256(contents[1]).hexdigest()
     if want != found:
         raise Unsuitable("%s has SHA-256 %s, and the card of %s names %s"

@@ -103,6 +103,18 @@ def made(described: Dict[str, Any], centred: bool, n: int) -> Array:
     return _made(described, centred, [[drawn(c) for c in described["columns"]] for _ in range(n)])
 
 
+def labels(described: Dict[str, Any], n: int) -> Array:
+    """The labels of n rows that are made up: of two classes by the rate of a described table, else evenly."""
+    classes, rate = len(described["classes"]), described.get("rate")
+    shares = [1 - rate, rate] if rate and classes == 2 else [1 / classes] * classes
+    return np.random.default_rng(2).choice(classes, n, p=shares).astype(np.int64)
+
+
+def readable(x: float) -> float:
+    """x with three digits, as people read it in genesis."""
+    return float("%.3g" % x) if np.isfinite(x) else 0
+
+
 def of_frame(frame: Any, described: Dict[str, Any], centred: bool, comma: bool) -> Array:
     """The inputs of the rows of a DataFrame, whose columns are found by their names."""
     named = [c["name"] for c in described["columns"]]

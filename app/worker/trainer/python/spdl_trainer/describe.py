@@ -26,7 +26,8 @@ def describe(source: str, config: str, folder: str, most: int, adapt: str = "") 
     """The tensors of the model that FILE.py:FUNCTION builds, the number of its examples, or of their
     groups if they have some, whether they have groups, whether they come from the data of the
     configuration, the files beside it that it imports, what is probably wrong with the model, the bound on the
-    learning rate, 0 for none, and whether the file has a load.
+    learning rate, 0 for none, the typical norm of a gradient at the start, 0 where it is not known, and whether the
+    file has a load.
     most bounds the parameters. Constants are written to the weights file in folder, which the answer names for
     the configuration. adapt is "", "bias" or "lora:rank=4". The file and the function run in the file's folder,
     where the names of pretrained files are looked for."""
@@ -59,15 +60,18 @@ def describe(source: str, config: str, folder: str, most: int, adapt: str = "") 
     if arrays:
         from .weights import write
         weights = write(folder, arrays)
-    step = 0.0
+    step, gradient, loads = 0.0, 0.0, hasattr(module, "load")
+    if hasattr(study, "norm") and not loads:
+        gradient = study.norm()
     if hasattr(study, "per_example"):
         from .steps import longest
+        hello.clip = max(hello.clip, 2 * gradient)  # the most that the preset makes of it
         step = longest(study)
     norm = getattr(getattr(study, "module", None), "norm", 0)
     examples = study.examples if groups is None else len(set(numbered(groups)))
     return {"tensors": hello.tensors, "examples": examples, "groups": groups is not None, "reads": hello.asked,
             "files": _beside(path), "warnings": getattr(study, "warnings", []), "about": getattr(study, "about", ""),
-            "weights": weights, "step": step, "loads": hasattr(module, "load"),
+            "weights": weights, "step": step, "gradient": gradient, "loads": loads,
             "norm": float(norm) if isinstance(norm, Real) else 0}  # a module may have a layer of that name
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import warnings
 from array import array
 from typing import Any, Callable, Dict, Tuple
 
@@ -17,29 +18,48 @@ def read(model: str, path: str = "", folder: str = "") -> Tuple[Hello, Any]:
     from .weights import card, decode  # NumPy, which serve does without
     with open(model, "rb") as f:
         content = f.read()
-    said, tensors = card(content, model)["model"], decode(content, model)
+    about, tensors = card(content, model), decode(content, model)
+    said = about["model"]
     if said.get("kind") != "external":
         raise Unsuitable("%s is a model of kind %s and of no study: predict.py gives its probabilities, and spdl model "
                          "gain measures it" % (model, said.get("kind")))
     hello = Hello({"dimension": sum(size(t["shape"]) for t in said["tensors"]), "clip": 0, "clipping": "rows",
                    "tensors": said["tensors"], "config": said.get("config", ""),
                    "share": {"data": path and os.path.abspath(path), "part": 0, "parts": 1, "seed": 0}}, folder or None)
+    hello.odds = (about.get("adapted") or {}).get("odds")
     return hello, array("d", b"".join(tensors[t["name"]].astype("<f8").tobytes() for t in said["tensors"]))
+
+
+def adapted(p: Any, odds: Any) -> Any:
+    """The probabilities of two classes, a row for each, that a model of spdl model adapt gives: of the second class the
+    log odds times the slope and plus the intercept. Without odds they are those of the model."""
+    import numpy as np
+    if not odds:
+        return p
+    x = np.clip(np.asarray(p, float)[:, 1], 1e-7, 1 - 1e-7)  # as spdl model gain reads them
+    second = 1 / (1 + np.exp(-(odds[0] * np.log(x / (1 - x)) + odds[1])))
+    return np.stack([1 - second, second], 1)
 
 
 def rebuild(build: Callable[..., Any], model: str, data: str = "") -> Any:
     """The module that build returns, with the parameters of the file model and the constants of weights.safetensors
     beside build's file, or of the study that this package is in. A build that takes hello and the data gets those of
     the file data; without one, of a table with a schema, one row of its lower bounds, and otherwise the study's. A
-    linear model is a dict of NumPy arrays. Raises Unsuitable if the module is not that of the model. Verify model first
-    (spdl verify model)."""
-    return _rebuilt(build, model, data)[1]
+    linear model is a dict of NumPy arrays. Of a file of spdl model adapt it is the chain's module, and a warning has the
+    slope and the intercept, which probabilities applies. Raises Unsuitable if the module is not that of the model.
+    Verify model first (spdl verify model)."""
+    hello, module = _rebuilt(build, model, data)
+    if hello.odds:
+        warnings.warn("%s is adapted, and the module is not: its log odds times %.4g and plus %.4g are, as probabilities "
+                      "gives them" % (model, *hello.odds), stacklevel=2)
+    return module
 
 
 def probabilities(build: Callable[..., Any], model: str, rows: Any, comma: bool = True) -> Any:
     """The probability of each class that the file model gives to rows, a row of a NumPy array for each: of a DataFrame
     with the columns of a study's schema, where None and NaN are missing, and in texts with comma a comma is a decimal
-    point, and texts that are no category warn; or of inputs as load gives them. build and errors are those of rebuild."""
+    point, and texts that are no category warn; or of inputs as load gives them. Of a file of spdl model adapt they are
+    the adapted ones. build and errors are those of rebuild."""
     import numpy as np
     if isinstance(rows, (str, os.PathLike)):
         raise Unsuitable("rows is the path %s, want a DataFrame or inputs: python3 train.py predict takes a file" % rows)
@@ -57,7 +77,7 @@ def probabilities(build: Callable[..., Any], model: str, rows: Any, comma: bool 
         from .pytorch import predicted
         z = predicted(module, rows)
     e = np.exp(z - z.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
+    return adapted(e / e.sum(axis=1, keepdims=True), hello.odds)
 
 
 def _rebuilt(build: Callable[..., Any], model: str, data: str) -> Tuple[Hello, Any]:

@@ -31,6 +31,7 @@ class Hello:
         self.tested: Any = None
         self.labels: Optional[List[str]] = None
         self.predicting = False
+        self.odds: Optional[List[float]] = None  # slope and intercept of a model that is read from an adapted file
         # Where a study is made: what is trained of a pretrained module, and what gives the constants of a model in
         # place of a weights file.
         self.adapt: Optional[str] = None

@@ -6,11 +6,12 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from .data import Array, Data
+from .data import Array, Data, made, readable
 from .hello import Hello
 from .loaded import Loaded
 from .tensors import Tensor, Unsuitable
 
+ROWS = 32  # that are made up
 
 def names(model: Any) -> Optional[Tuple[str, str]]:
     """The names of the weights and the biases of a linear model, or None for another. A dict of NumPy
@@ -66,6 +67,16 @@ class LinearStudy:
     def trial(self) -> None:
         """Computes the first examples' gradients."""
         self.gradients(array.array("d", bytes(8 * self.hello.dimension)), range(min(2, self.examples)))
+
+    def norm(self) -> float:
+        """The median norm of the gradients of a described table's rows that are made up, at the start, where all classes
+        are alike, and 0 without a table (steps.norm)."""
+        config = self.hello.config or {}
+        if "table" not in config:
+            return 0
+        x = made(config["table"], config.get("centred", False), ROWS)
+        share = 1 / self.shapes[self.bias][0]
+        return readable(float(np.median(np.sqrt((1 - share) * (1 + (x.astype(float) ** 2).sum(1))))))
 
     def probabilities(self, parameters: Any, x: Array) -> Array:
         w = self.hello.unpack(np.frombuffer(parameters))

@@ -8,6 +8,7 @@ spdl model adapt, npz or safetensors; verify it first (spdl verify model). In a 
     import predict
     model = predict.Model("model.npz")
     model.probabilities({"age": 71, "sex": "F"})  # or a DataFrame, or a row of one; None and NaN are missing
+    model.classes  # what the probabilities are of
     model.unknown  # how many texts of each column were no category of it
 
 Values are read as docs/MODELS.md says ("A schema").
@@ -116,6 +117,7 @@ class Model:
         if not self.table or "output.weight" not in tensors or len(tensors) > 2:
             raise ValueError("%s is no linear model of a table: the trainer of a study gives the probabilities of its own "
                              "(python3 train.py predict)" % path)
+        self.classes = list(self.table["classes"])  # in the order of the probabilities
         self.unknown = collections.Counter()
         self.weight, self.bias = tensors["output.weight"], tensors.get("output.bias", 0)
 

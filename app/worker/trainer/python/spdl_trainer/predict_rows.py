@@ -1,8 +1,8 @@
 """python3 train.py predict MODEL FILE: the probabilities that an exported model of a study gives to the rows of FILE,
 which may be what worker.data names. A line of CSV on standard output for each row: the side (train or test), the label,
 and the probability of each class, in the order of FILE if the study does not load it by itself, and otherwise rows to
-train on first. Side and label are empty where FILE has no label. spdl model gain reads it. Verify MODEL first (spdl
-verify model)."""
+train on first. Side and label are empty where FILE has no label. Of a MODEL of spdl model adapt the probabilities are the
+adapted ones. Verify the model of spdl model export first (spdl verify model)."""
 from __future__ import annotations
 
 import csv
@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any, Callable, List, TextIO
 
-from .exported import read
+from .exported import adapted, read
 from .hello import Hello
 from .tensors import Unsuitable
 
@@ -22,7 +22,7 @@ def predict(make: Callable[[Hello], Any], model: str, path: str, out: TextIO) ->
     study = make(hello)
     if not hasattr(study, "probabilities"):
         raise Unsuitable("the study has no probabilities(parameters, x), a row for each row of x")
-    sides = [[(side, int(label), p.tolist()) for label, p in zip(y, study.probabilities(flat, x))]
+    sides = [[(side, int(label), p.tolist()) for label, p in zip(y, adapted(study.probabilities(flat, x), hello.odds))]
              for side, x, y in (("train", study.x, study.y), ("test", study.x_test, study.y_test))]
     rows: List[Any] = sides[0] + sides[1]
     if hello.tested is not None:  # back into the order of the file

@@ -1,24 +1,25 @@
-"""How long the steps of a PyTorch module's training may be, by what is public: the module, how the chain draws its
-tensors, and rows that are made up."""
+"""How long the steps of a PyTorch module's training may be, and how large its gradients are at the start, by what is
+public: the module, how the chain draws its tensors, and rows that are made up."""
 from __future__ import annotations
 
 import array
-from typing import Any, List
+from typing import Any, Dict, List
 
 import torch
 
-from .data import made
+from .data import labels, made, readable
 from .pytorch import BLOCK, ModuleStudy
 from .tensors import Tensor, size
 
 DEFAULT, MOST = 2, 4  # the learning rate of spdl new, and its product with the curvature (docs/LAB.md)
 DRAWS, ROWS, FEWEST = 3, 32, 8
+STARTS = 9  # of norm, whose median one of them alone hardly moves
 
 
 def longest(study: ModuleStudy) -> float:
     """The bound on the learning rate with three digits, or 0 if the default is shorter."""
     found = curvature(study)
-    return float("%.3g" % (MOST / found)) if DEFAULT * found > MOST else 0
+    return readable(MOST / found) if DEFAULT * found > MOST else 0
 
 
 def curvature(study: ModuleStudy) -> float:
@@ -35,6 +36,29 @@ def curvature(study: ModuleStudy) -> float:
     except Exception:  # of forward
         return 0
     return found if found < float("inf") else 0  # nor NaN
+
+
+def norm(study: ModuleStudy) -> float:
+    """The median norm of the gradients of a described table's rows that are made up, at tensors that the chain may draw,
+    0 where it is not known. A clip norm far below it cuts most rows to one length: then those of the rarer class no
+    longer count as much as they are rarer, and probabilities are too low."""
+    table = (study.hello.config or {}).get("table")
+    if not table or not study.classified:
+        return 0
+    try:
+        x = rows(study, max(FEWEST, min(ROWS, BLOCK // study.each)))
+        y = torch.from_numpy(labels(table, len(x))).to(study.device)
+        random = torch.Generator().manual_seed(1)
+        found = torch.cat([norms(study.per_example(study.weights(drawn(study.hello.tensors, random)), x, y))
+                           for _ in range(STARTS)])
+    except Exception:  # of forward, or a module with fewer outputs than the table has classes
+        return 0
+    return readable(float(found.median()))
+
+
+def norms(g: Dict[str, torch.Tensor]) -> torch.Tensor:
+    """The norm of each example's gradient."""
+    return sum(t.double().flatten(1).square().sum(1) for t in g.values()).sqrt()
 
 
 def rows(study: ModuleStudy, n: int) -> torch.Tensor:
@@ -56,11 +80,11 @@ def at(study: ModuleStudy, x: torch.Tensor, random: torch.Generator) -> float:
     with torch.no_grad():
         p = study.call(study.constants.whole(w), x).double().softmax(1).cpu()
     g = study.per_example(w, x, torch.multinomial(p, 1, generator=random)[:, 0].to(study.device))
-    norms = sum(t.double().flatten(1).square().sum(1) for t in g.values()).sqrt()
-    first = next((g[t["name"]].double() for t in study.hello.tensors if len(t["shape"]) > 1), norms)
+    lengths = norms(g)
+    first = next((g[t["name"]].double() for t in study.hello.tensors if len(t["shape"]) > 1), lengths)
     if first.dim() != 3 or first.sum(1).norm() <= 1e-3 * first.norm():  # a row for each class, which sum to zero
         return 0
-    first = first.flatten(1) * (study.hello.clip / norms).clamp(max=1).sqrt()[:, None]
+    first = first.flatten(1) * (study.hello.clip / lengths).clamp(max=1).sqrt()[:, None]
     return float(torch.linalg.eigvalsh(first @ first.T)[-1]) / len(x)
 
 

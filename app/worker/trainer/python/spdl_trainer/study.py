@@ -20,10 +20,10 @@ def make(hello: Hello, build: Callable[..., Any]) -> Any:
     module = sys.modules[build.__module__]
     own = getattr(module, "load", None)
     takes = inspect.signature(build).parameters
-    model = None if takes else build()
+    model = None if takes else built(hello, build)
     loaded = (own or data.load)(hello)
     if takes:
-        model = build(hello, loaded)
+        model = built(hello, build, hello, loaded)
     if hello.adapt is not None:
         def begins(module: Any) -> Any:
             from .adapt import begin
@@ -39,3 +39,17 @@ def make(hello: Hello, build: Callable[..., Any]) -> Any:
         raise Unsuitable("build returns a %s, want a torch.nn.Module, a dict of two NumPy arrays (weights of classes x "
                          "inputs, biases) or a LogisticRegression of scikit-learn" % type(model).__name__)
     return LinearStudy(hello, model, loaded, source)
+
+
+def built(hello: Hello, build: Callable[..., Any], *arguments: Any) -> Any:
+    """What build returns. Where it opens a file that a trainer cannot read, Unsuitable says how weights come in."""
+    try:
+        return build(*arguments)
+    except (FileNotFoundError, PermissionError) as e:
+        if hello.adapt is not None:  # spdl new, where the file is wanted
+            raise
+        raise Unsuitable(
+            "%s opens %s, which a trainer cannot read: pretrained values come from the weights file of the study, that spdl "
+            "new made of what %s filled. Load yours only where spdl new runs: by a path from __file__, and only if "
+            "os.path.exists(path); then make the study again"
+            % (build.__name__, e.filename or e, build.__name__)) from e

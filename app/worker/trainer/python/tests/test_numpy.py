@@ -7,16 +7,24 @@ import json
 import os
 import tempfile
 import unittest
+import warnings
 
 from tests import has, hello
 
 if has("numpy"):
     import numpy as np
 
-    from spdl_trainer import Unsuitable, data
+    from spdl_trainer import Unsuitable, data, probabilities, rebuild
+    from spdl_trainer.__main__ import merge
     from spdl_trainer.linear import LinearStudy, names
     from spdl_trainer.loaded import Loaded
+    from spdl_trainer.predict import Model
     from spdl_trainer.predict_rows import predict
+    from spdl_trainer.study import built
+
+
+def linear():
+    return {"w": np.zeros((2, 2)), "b": np.zeros(2)}
 
 TABLE = {"label": "ill", "classes": ["no", "yes"],
          "columns": [{"name": "b", "low": 0, "high": 10}, {"name": "a", "low": -1, "high": 1}]}
@@ -119,6 +127,12 @@ class TestNumPy(unittest.TestCase):
             with open(path, "w") as f:
                 f.write(rows)
             predict(make, model, path, out)
+            slow, odds = io.StringIO(), dict(card, adapted={"way": "adapted", "odds": [0.5, -0.25]})
+            np.savez(model, card=json.dumps(odds), w=np.eye(2), b=np.array([0, 0.5]))
+            predict(make, model, path, slow)
+            with self.assertRaisesRegex(Unsuitable, "by a slope and an intercept, 0.5 and -0.25, which are no tensors"):
+                merge(model, path, os.path.join(folder, "merged.npz"))
+            np.savez(model, card=json.dumps(card), w=np.eye(2), b=np.array([0, 0.5]))
             with open(path, "w") as f:  # whose outcome nobody knows
                 f.write("b,a\n" + "3,0.5\n" + "7,-0.5\n")
             new = io.StringIO()
@@ -138,11 +152,67 @@ class TestNumPy(unittest.TestCase):
             self.assertEqual([line[1] for line in of], [TABLE["classes"][label] for label in y])
             for line, row in zip(of, x):
                 self.assertAlmostEqual(float(line[3]), 1 / (1 + np.exp(row[0] - row[1] - 0.5)), places=6)
+        for line, adapted in zip(lines[1:], slow.getvalue().splitlines()[1:]):
+            *same, no, yes = adapted.split(",")
+            self.assertEqual(same, line[:2])
+            p = float(line[3])
+            self.assertAlmostEqual(float(yes), 1 / (1 + np.exp(0.25 - 0.5 * np.log(p / (1 - p)))), places=6)
+            self.assertAlmostEqual(float(no) + float(yes), 1, places=6)
         self.assertEqual([line[1] for line in lines[1:]], ["yes" if a % 3 else "no" for a in range(100)])  # as in the file
         header, *lines = [line.split(",") for line in new.getvalue().splitlines()]
         self.assertEqual((header, [line[:2] for line in lines]), (["side", "label", "no", "yes"], [["", ""]] * 2))
         for line, b, a in zip(lines, (-0.4, 0.4), (0.5, -0.5)):
             self.assertAlmostEqual(float(line[3]), 1 / (1 + np.exp(b - a - 0.5)), places=2)  # levels are rounded
+
+    def test_a_rebuilt_module_of_an_adapted_model_warns(self):
+        tensors = [{"name": "w", "shape": [2, 2], "init": "zeros"}, {"name": "b", "shape": [2], "init": "zeros"}]
+        card = {"model": {"kind": "external", "config": json.dumps({"table": TABLE}), "tensors": tensors}}
+        x = np.array([[0.5, -0.5], [0, 0.25], [40, 0]])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.npz")
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                np.savez(path, card=json.dumps(card), w=np.eye(2), b=np.array([0, 0.5]))
+                rebuild(linear, path)
+                plain = probabilities(linear, path, x)
+                card["adapted"] = {"way": "adapted", "odds": [2, 0.25]}
+                np.savez(path, card=json.dumps(card), w=np.eye(2), b=np.array([0, 0.5]))
+                adapted = probabilities(linear, path, x)
+            with self.assertWarnsRegex(UserWarning, r"m.npz is adapted, and the module is not: .* times 2 and plus 0.25"):
+                rebuild(linear, path)
+        log_odds = np.log(plain[:2, 1] / plain[:2, 0])
+        np.testing.assert_allclose(adapted[:2, 1], 1 / (1 + np.exp(-2 * log_odds - 0.25)))
+        np.testing.assert_allclose(adapted.sum(1), 1)
+        self.assertTrue(np.isfinite(adapted).all())
+
+    def test_a_file_that_build_opens_is_not_the_trainers(self):
+        def build(*_):
+            return open("/nowhere/body.pt", "rb")
+        h = hello(config=json.dumps({"table": TABLE}))
+        with self.assertRaisesRegex(Unsuitable, "build opens /nowhere/body.pt, which a trainer cannot read: pretrained "
+                                                "values come from the weights file"):
+            built(h, build, h)
+        h.adapt = ""
+        with self.assertRaises(FileNotFoundError):
+            built(h, build, h)
+
+    def test_the_norm_of_gradients_at_the_start(self):
+        for config, centred in (({"table": TABLE}, False), ({"table": TABLE, "centred": True}, True)):
+            x = data.made(TABLE, centred, 32)
+            y = np.arange(32) % 2
+            study = LinearStudy(hello(config=json.dumps(config)), {"w": np.zeros((2, x.shape[1])), "b": np.zeros(2)},
+                                (x, y, x, y))
+            study.hello.tensors = study.tensors()
+            rows = study.gradients(array.array("d", bytes(8 * (2 * x.shape[1] + 2))), range(32))
+            self.assertAlmostEqual(study.norm(), np.median(np.linalg.norm(rows, axis=1)), places=2)
+            study.hello.config = {}
+            self.assertEqual(study.norm(), 0)
+
+    def test_a_model_of_a_table_says_its_classes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.npz")
+            np.savez(path, card=json.dumps({"model": {"table": TABLE}}), **{"output.weight": np.eye(2)})
+            self.assertEqual(Model(path).classes, ["no", "yes"])
 
     def test_a_row_of_a_schema_has_its_inputs(self):
         described = {"label": "ill", "classes": ["no", "yes"], "group": "who", "columns": [

@@ -15,6 +15,12 @@ if has("torch"):
     def network(inputs, hidden, activation=None, classes=10):
         return nn.Sequential(nn.Flatten(), nn.Linear(inputs, hidden), activation or nn.ReLU(), nn.Linear(hidden, classes))
 
+    class Times(nn.Module):
+        """Outputs that are four times as large."""
+
+        def forward(self, x):
+            return 4 * x
+
 TABLE = {"label": "ill", "classes": ["no", "yes"], "columns": [
     {"name": "a", "low": -4, "high": 12, "typical": 6}, {"name": "k", "values": ["p", "q"], "shares": [0.9, 0.1]}]}
 
@@ -60,6 +66,32 @@ class TestSteps(unittest.TestCase):
             self.assertAlmostEqual(middle, 0, delta=0.1)  # -4 is -1, and 12 is 1
             self.assertEqual(np.ptp(x[:, 0]).round(1), 2)
             self.assertAlmostEqual((x[:, 1] > x[:, 1].mean()).mean(), 0.9, delta=0.05)
+
+    def test_the_norm_of_gradients_at_the_start(self):
+        rare = dict(TABLE, rate=0.1)
+        x = data.made(rare, True, 32)
+        self.assertEqual(x.shape[1], 4)
+        self.assertAlmostEqual(data.labels(rare, 2000).mean(), 0.1, delta=0.03)
+        self.assertAlmostEqual(data.labels(TABLE, 2000).mean(), 0.5, delta=0.05)
+
+        def norm(module, table=rare, rows=x):
+            config = json.dumps({"table": table, "centred": True}) if table else ""
+            return steps.norm(self.study(module, rows, config))
+
+        class Constant(nn.Module):  # its gradients are known: their outputs are log odds of a tenth, but for 1e-9 of w
+            def __init__(self):
+                super().__init__()
+                self.w = nn.Parameter(torch.rand(2, 4))
+
+            def forward(self, x):
+                return 1e-9 * (x @ self.w.T) + torch.tensor([0, -2.1972246])
+        want = 2 ** 0.5 * abs(0.1 - data.labels(rare, 32)) * np.linalg.norm(x, axis=1)
+        self.assertAlmostEqual(norm(Constant()) / 1e-9, np.sort(want)[15], delta=0.002)
+        plain, scaled = norm(network(4, 8, nn.Tanh(), 2)), norm(nn.Sequential(network(4, 8, nn.Tanh(), 2), Times()))
+        self.assertTrue(0.8 < plain < 3, plain)
+        self.assertTrue(2 * plain < scaled < 8 * plain, (plain, scaled))
+        self.assertEqual(plain, norm(network(4, 8, nn.Tanh(), 2), rows=9 * x[:5]), "no member's rows count")
+        self.assertEqual(norm(network(4, 8, nn.Tanh(), 2), table=None), 0)
 
     def test_layers_that_are_not_dense_have_no_bound(self):
         words = nn.Sequential(nn.Embedding(7, 5), nn.Flatten(), nn.Linear(15, 2))
