@@ -19,18 +19,16 @@ import (
 
 // Round reports a closed round.
 type Round struct {
-	Type     string `json:"type"` // "round"
-	Epoch    uint64 `json:"epoch"`
-	Round    uint64 `json:"round"`
-	Height   uint64 `json:"height"`
-	View     uint32 `json:"view"`
-	Leader   uint32 `json:"leader"`
-	Included int    `json:"included"`
-	// Missing are the active participants without a gradient in the round, and Late those of them that have been late
-	// in this epoch while rounds waited for them.
-	Missing      []uint32 `json:"missing,omitempty"`
-	Late         []uint32 `json:"late,omitempty"`
-	TestAccuracy *float64 `json:"test_accuracy"` // nil where it was not measured
+	Type         string   `json:"type"` // "round"
+	Epoch        uint64   `json:"epoch"`
+	Round        uint64   `json:"round"`
+	Height       uint64   `json:"height"`
+	View         uint32   `json:"view"`
+	Leader       uint32   `json:"leader"`
+	Included     int      `json:"included"`
+	Missing      []uint32 `json:"missing,omitempty"` // active participants without a gradient in it
+	Late         []uint32 `json:"late,omitempty"`    // of these, those that rounds of this epoch waited for
+	TestAccuracy *float64 `json:"test_accuracy"`     // nil where it was not measured
 	Epsilon      *float64 `json:"epsilon"`
 	Tested       int      `json:"test_examples,omitempty"`
 	// Measures are what stands beside the accuracy, nil if no counts by class are known.

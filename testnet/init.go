@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	mathrand "math/rand/v2"
 	"net"
 	"os"
@@ -71,7 +72,7 @@ func Init(m Manifest) (*Net, error) {
 		return nil, err
 	}
 	n := &Net{Manifest: m, Genesis: app.Genesis{Params: p, Seed: m.genesisSeed()}}
-	ports, err := freePorts(2 * m.nodes())
+	ports, err := m.ports()
 	if err != nil {
 		return nil, err
 	}
@@ -317,6 +318,26 @@ func (n *Net) Dial(i int, s *link.Switch, c *config.Config, a *home.AppConfig) {
 // firstPort and lastPort bound the ports of localnets. They lie below 32768, where Linux begins to give ports to
 // outgoing connections: such a connection could take a node's port before the node listens, or while it is down.
 const firstPort, lastPort = 12000, 32767
+
+// ports returns two ports for each node, from the manifest's first port on, or without it free ones.
+func (m *Manifest) ports() (ports []int, err error) {
+	last := m.Port + 2*m.nodes() - 1
+	switch {
+	case m.Port == 0:
+		return freePorts(2 * m.nodes())
+	case m.Port < 1 || last > math.MaxUint16:
+		return nil, fmt.Errorf("port is %d, want 1 to %d: each node takes two", m.Port, math.MaxUint16-2*m.nodes()+1)
+	}
+	for port := m.Port; port <= last; port++ {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			return nil, fmt.Errorf("port %d of the nodes' %d to %d: choose another --port: %w", port, m.Port, last, err)
+		}
+		defer l.Close()
+		ports = append(ports, port)
+	}
+	return ports, nil
+}
 
 // freePorts finds loopback ports without a listener. It holds all of them open until it returns, so that they differ.
 func freePorts(n int) ([]int, error) {

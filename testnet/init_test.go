@@ -2,6 +2,7 @@ package testnet
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -136,4 +137,27 @@ func reach(linked []map[int]bool, down map[int]bool) int {
 		}
 	}
 	return len(seen)
+}
+
+// TestPorts: a net with a first port takes two ports a node from there on, and is not made where one of them is taken.
+func TestPorts(t *testing.T) {
+	free, err := freePorts(1)
+	require.NoError(t, err)
+	m := Manifest{Home: t.TempDir(), Port: free[0], Validators: 4, Relays: 1}
+	n, err := Init(m)
+	require.NoError(t, err)
+	for i, node := range n.Nodes {
+		require.Equal(t, fmt.Sprintf("tcp://127.0.0.1:%d", m.Port+2*i), node.RPC)
+	}
+	require.Equal(t, fmt.Sprintf("127.0.0.1:%d", m.Port+9), n.Nodes[4].P2P)
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", m.Port+3))
+	require.NoError(t, err)
+	defer l.Close()
+	m.Home = t.TempDir()
+	_, err = Init(m)
+	require.ErrorContains(t, err, fmt.Sprintf("port %d of the nodes' %d to %d: choose another --port: ", m.Port+3, m.Port,
+		m.Port+9))
+	m.Port = 65527
+	_, err = Init(m)
+	require.ErrorContains(t, err, "port is 65527, want 1 to 65526: each node takes two")
 }

@@ -59,6 +59,8 @@ type Manifest struct {
 	Patience time.Duration `mapstructure:"patience"`
 	// ChainID is the chain's id. Default "spdl-localnet".
 	ChainID string `mapstructure:"chain_id"`
+	// Port is node 0's RPC port. The next one is its p2p port, and two more follow for each node. Default: free ports.
+	Port int `mapstructure:"port"`
 	// Home is the folder of the nodes' homes, node0 to node<N-1>.
 	Home string `mapstructure:"home"`
 	// Data is a folder of IDX files, or a CSV file whose labels are in the column Label. A relative

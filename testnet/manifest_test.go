@@ -18,7 +18,7 @@ import (
 func TestManifestRoundTrip(t *testing.T) {
 	want := Manifest{
 		Validators: 7, Workers: 5, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3, Epsilon: 1.5, LearningRate: 2,
-		StepDelay: 1500 * time.Millisecond, Patience: time.Minute, ChainID: "c-h", Home: t.TempDir(),
+		StepDelay: 1500 * time.Millisecond, Patience: time.Minute, Port: 7000, ChainID: "c-h", Home: t.TempDir(),
 		Data: `/D:\new "data"`, Seed: 1<<63 - 1,
 		Partition: "dirichlet", Alpha: 0.25, Neighbours: 4, Gossip: "flood", Memory: true,
 		Zones: []Zone{{"a", []int{0, 1, 2, 3}}, {"b", []int{4, 5, 6}}}, Routes: []Route{

@@ -1,13 +1,15 @@
 package query
 
-import "github.com/spdl/spdl/app"
+import (
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/krum/rules"
+)
 
-// weighingRule is the rule whose scores tell the weights of gradients. A score is the difference
-// between an equal share of Delta and the gradient's weight, in units of 1/weightParts of Delta.
-const weighingRule, weightParts = "agnostic-mean", 1 << 20
+// weightParts is the number of parts of Delta in which rules.Weighs says that scores are counted.
+const weightParts = 1 << 20
 
 // Weighs reports whether the scores of a rule tell the weights of gradients.
-func Weighs(rule string) bool { return rule == weighingRule }
+func Weighs(rule string) bool { return rules.Weighs(rule) }
 
 // WeightOf returns the weight of a gradient in Delta: 1 for an equal share, 0 for none. A gradient that the rule left
 // out has weight 0. WeightOf returns nil if the record does not tell the weight of a selected gradient.

@@ -22,7 +22,7 @@ type aggregator interface {
 }
 
 // all lists the rules; the mixed and bucketed variants follow from this list. Other code names a rule only for what its
-// scores mean (abci/query and cmd/internal/chainview), in presets, and in forecasts and experiments made for it.
+// scores mean (cmd/internal/chainview), in presets, and in forecasts and experiments made for it.
 var all = []aggregator{
 	meanRule{},
 	krumRule{},
@@ -37,6 +37,13 @@ var all = []aggregator{
 	bulyanRule{},
 	agnosticMeanRule{},
 }
+
+// weighing names the rules whose scores tell weights: a score is how far the gradient's weight is below an equal share,
+// in units of 2^-20 of Delta.
+var weighing = []string{agnosticMeanRule{}.Name()}
+
+// Weighs reports whether the scores of a rule tell the weights of gradients.
+func Weighs(name string) bool { return slices.Contains(weighing, name) }
 
 // Lookup returns the rule of that name, or an error that wraps ErrUnknown and lists the names that
 // there are without those of rules after mixing or bucketing.

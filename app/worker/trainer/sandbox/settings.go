@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -75,11 +76,6 @@ func (s Settings) withDefaults() Settings {
 	if s.Memory == 0 {
 		s.Memory = max(machineMemory()/2, MinMemory)
 	}
-	if s.Scratch == 0 {
-		s.Scratch = DefaultScratch
-	}
-	if s.Processes == 0 {
-		s.Processes = DefaultProcesses
-	}
+	s.Scratch, s.Processes = cmp.Or(s.Scratch, DefaultScratch), cmp.Or(s.Processes, DefaultProcesses)
 	return s
 }

@@ -76,8 +76,8 @@ func (o *netOptions) declare(cmd *cobra.Command) {
 		strings.Join(testnet.Regions, ", ")+", or those of the manifest's routes")
 	command.Flag(cmd, &o.attacks, "attack", nil, "nodes that misbehave, as 5=sign-flip,6=equivocate, in place of the "+
 		"manifest's: "+strings.Join(testnet.AttackKinds(), ", ")+", and the attacks of docs/RULES.md")
-	command.Flag(cmd, &m.Patience, "patience", 0, "time that rounds wait longer for gradients, for slow training steps").
-		Positive()
+	command.Flag(cmd, &m.Patience, "patience", 0, "longer wait of rounds, for slow training steps").Positive()
+	command.Flag(cmd, &m.Port, "port", 0, "RPC port of node 0; two a node follow (default: free ones)").Positive()
 	command.Flag(cmd, &m.ChainID, "chain-id", "spdl-localnet", "id of the chain")
 	command.Flag(cmd, &o.file, "manifest", "", "TOML file that describes the net and its perturbations; flags override it")
 	o.flags.AddFlagSet(cmd.Flags())
