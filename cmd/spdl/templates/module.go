@@ -2,6 +2,7 @@ package templates
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -197,10 +198,8 @@ func (d description) params(c trainerConfig, o Options) (params.Params, error) {
 	if err != nil {
 		return params.Params{}, err
 	}
-	m := params.Model{Kind: params.ModelExternal, Clipping: o.Clipping, Config: config, Tensors: d.Tensors}
-	if o.Clipping == "" {
-		m.Clipping = params.ClippingRows
-	}
+	m := params.Model{Kind: params.ModelExternal, Clipping: cmp.Or(o.Clipping, params.ClippingRows),
+		Config: config, Tensors: d.Tensors}
 	own := preset.Own{Model: &m, Examples: max(1, d.Examples/o.Validators), Rounds: o.Rounds, Epsilon: o.Epsilon,
 		Norm: d.Norm}
 	p, err := preset.Make(preset.NameExternal, o.Validators, own)

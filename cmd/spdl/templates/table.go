@@ -2,6 +2,7 @@ package templates
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -41,9 +42,5 @@ func writeCSV(dir string) error {
 		}
 		fmt.Fprintln(w, c)
 	}
-	if err := w.Flush(); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return errors.Join(w.Flush(), f.Close())
 }

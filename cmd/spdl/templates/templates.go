@@ -3,6 +3,7 @@
 package templates
 
 import (
+	"cmp"
 	"embed"
 	"io"
 	"os"
@@ -104,14 +105,10 @@ func (t Template) Write(dir string, o Options) (params.Params, error) {
 func (t Template) params(o Options) (params.Params, error) {
 	s := t.study
 	s.Examples /= o.Validators
-	if o.Rounds > 0 {
-		s.Rounds = o.Rounds
-	}
+	s.Rounds = cmp.Or(o.Rounds, s.Rounds)
 	if o.Epsilon > 0 {
 		s.Epsilon = o.Epsilon
 	}
-	if o.Clipping != "" {
-		s.Model.Clipping = o.Clipping
-	}
+	s.Model.Clipping = cmp.Or(o.Clipping, s.Model.Clipping)
 	return preset.External(o.Validators, s)
 }

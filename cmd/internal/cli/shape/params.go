@@ -208,12 +208,8 @@ func (o *Options) change(p *params.Params, n int) error {
 		}
 	}
 	p.Training.LearningRate = command.Or(o.learning, p.Training.LearningRate)
-	if o.rule != "" {
-		p.Rule.Name = o.rule
-	}
-	if o.byzantine != nil {
-		p.Rule.Byzantine = uint32(*o.byzantine)
-	}
+	p.Rule.Name = cmp.Or(o.rule, p.Rule.Name)
+	p.Rule.Byzantine = uint32(command.Or(o.byzantine, int(p.Rule.Byzantine)))
 	return nil
 }
 
