@@ -75,6 +75,19 @@ func (e *Entry) approvalText() string {
 	return strings.Join(parts, " ")
 }
 
+// ResultText returns the result, with its height if that is another than the entry's, and the reason. The height is
+// after the given word.
+func (e *Entry) ResultText(height string) string {
+	text := e.Result
+	if e.ResultHeight != e.Height {
+		text += fmt.Sprintf(" at %s%d", height, e.ResultHeight)
+	}
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
+}
+
 // WriteText writes the entries as a table for people.
 func (l *Log) WriteText(w io.Writer) {
 	fmt.Fprintf(w, "chain     %s, heights %d to %d\n", printable.Line(l.ChainID), l.First, l.Last)
@@ -84,19 +97,12 @@ func (l *Log) WriteText(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\nheight\ttime\tby\twhat\tapproved by\tresult\ttransaction")
 	for _, e := range l.Entries {
-		result := e.Result
-		if e.ResultHeight != e.Height {
-			result += fmt.Sprintf(" at %d", e.ResultHeight)
-		}
-		if e.Why != "" {
-			result += ": " + e.Why
-		}
 		what := e.Summary
 		if !strings.Contains(what, e.Kind) {
 			what = e.Kind + ": " + what
 		}
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%.16s\n", e.Height, e.Time.Format(time.RFC3339), actor(e.Actor),
-			printable.Line(what), e.approvalText(), printable.Line(result), e.Hash)
+			printable.Line(what), e.approvalText(), printable.Line(e.ResultText("")), e.Hash)
 	}
 	_ = t.Flush()
 }

@@ -360,9 +360,7 @@ func (r *replay) finish() (err error) {
 	r.report.AppHash, r.report.ModelHash = hex.EncodeToString(hash[:]), hex.EncodeToString(model[:])
 	r.report.Epochs = r.state.Progress.Epoch + 1
 	r.report.Offences = append([]app.Offence{}, r.state.Offences...)
-	if r.report.BadLeaders == nil {
-		r.report.BadLeaders = []BadLeader{}
-	}
+	r.report.BadLeaders = append([]BadLeader{}, r.report.BadLeaders...) // never null in JSON, as the offences
 	if span := r.ended.Sub(r.began); span > 0 {
 		r.report.ChainSeconds = span.Seconds()
 		r.report.Ratio = r.report.ReplaySeconds / r.report.ChainSeconds

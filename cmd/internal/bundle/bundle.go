@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	rpchttp "github.com/cometbft/cometbft/rpc/client/http"
+
 	"github.com/spdl/spdl/cmd/internal/doctor"
 )
 
@@ -48,10 +50,10 @@ var parts = []part{
 	{"config.txt", "the configuration: numbers, switches, and texts that are no secret", configuration},
 	{"doctor.json", "what spdl doctor finds", examination},
 	{"disk.txt", "the names and sizes of the home's files", disk},
-	{"status.json", "the node's status", fromRPC("status")},
-	{"net_info.json", "its peers, with their addresses", fromRPC("net_info")},
-	{"consensus_state.json", "the state of consensus: votes of the open height", fromRPC("consensus_state")},
-	{"abci_info.json", "the application's version and height", fromRPC("abci_info")},
+	{"status.json", "the node's status", fromRPC((*rpchttp.HTTP).Status)},
+	{"net_info.json", "its peers, with their addresses", fromRPC((*rpchttp.HTTP).NetInfo)},
+	{"consensus_state.json", "the state of consensus: votes of the open height", fromRPC((*rpchttp.HTTP).ConsensusState)},
+	{"abci_info.json", "the application's version and height", fromRPC((*rpchttp.HTTP).ABCIInfo)},
 	{"goroutines.txt", "what the node's goroutines do, if rpc.pprof_laddr is set", profile("goroutine?debug=1")},
 	{"heap.pb.gz", "how much memory each line of the program has, if rpc.pprof_laddr is set", profile("heap")},
 	{"log.txt", "the last lines of the log, without those of the trainer program", logTail},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	cmtjson "github.com/cometbft/cometbft/libs/json"
+	rpchttp "github.com/cometbft/cometbft/rpc/client/http"
 )
 
 // askTimeout bounds each question to the node.
@@ -23,26 +24,14 @@ const askTimeout = 10 * time.Second
 var errSilent = errors.New("no node of this home answers")
 
 // fromRPC returns the part with the node's answer to a method of its RPC.
-func fromRPC(method string) func(context.Context, *Node) ([]byte, error) {
+func fromRPC[T any](ask func(*rpchttp.HTTP, context.Context) (T, error)) func(context.Context, *Node) ([]byte, error) {
 	return func(ctx context.Context, n *Node) ([]byte, error) {
 		if n.Node == nil {
 			return nil, errSilent
 		}
 		ctx, cancel := context.WithTimeout(ctx, askTimeout)
 		defer cancel()
-		c := n.Client.RPC()
-		var answer any
-		var err error
-		switch method {
-		case "status":
-			answer, err = c.Status(ctx)
-		case "net_info":
-			answer, err = c.NetInfo(ctx)
-		case "consensus_state":
-			answer, err = c.ConsensusState(ctx)
-		default:
-			answer, err = c.ABCIInfo(ctx)
-		}
+		answer, err := ask(n.Client.RPC(), ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -81,10 +81,9 @@ func Root(out, errs io.Writer) *cobra.Command {
 
 // moved returns the command that says, for one release, where `testnet` is.
 func moved() *cobra.Command {
-	c := command.New(&cobra.Command{Use: "testnet", Aliases: []string{"localnet", "devnet", "demo"}, Hidden: true,
+	return command.New(&cobra.Command{Use: "testnet", Aliases: []string{"localnet", "devnet", "demo"}, Hidden: true,
 		DisableFlagParsing: true, Args: cobra.ArbitraryArgs, Short: "Localnets are in the program spdl-lab",
 	}, func(*command.Run, []string) error {
 		return command.Usage(fmt.Errorf("localnets are in the program %s: %[1]s testnet", command.Program("spdl-lab")))
 	})
-	return c
 }

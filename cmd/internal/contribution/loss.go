@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/model/evaluate"
@@ -95,10 +96,7 @@ func (l *testLoss) at(parameters []float64) float64 {
 
 // crossEntropy returns the loss of logits at a label.
 func crossEntropy(logits []float64, label uint8) float64 {
-	top := logits[0]
-	for _, v := range logits {
-		top = max(top, v)
-	}
+	top := slices.Max(logits)
 	total := 0.0
 	for _, v := range logits {
 		total += exp(v - top)

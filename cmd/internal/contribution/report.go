@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -50,11 +51,8 @@ func (e *Estimator) Report(last *app.State) Report {
 	for i, p := range last.Participants {
 		m := e.member(uint32(i))
 		row := Member{Participant: p.Index, Moniker: p.Moniker, Rounds: len(m.shapley), Weight: m.weights.mean(),
-			Shapley: m.shapley.sum(), LeaveOneOut: m.leaveOneOut.sum(), Copied: m.copied}
-		for from := range m.from {
-			row.CopiedFrom = append(row.CopiedFrom, from)
-		}
-		slices.Sort(row.CopiedFrom)
+			Shapley: m.shapley.sum(), LeaveOneOut: m.leaveOneOut.sum(), Copied: m.copied,
+			CopiedFrom: slices.Sorted(maps.Keys(m.from))}
 		r.Members = append(r.Members, row)
 	}
 	return r
@@ -100,11 +98,8 @@ func (m Member) copyText() string {
 	if m.Copied == 0 {
 		return "0"
 	}
-	from := make([]string, len(m.CopiedFrom))
-	for i, p := range m.CopiedFrom {
-		from[i] = fmt.Sprint(p)
-	}
-	return fmt.Sprintf("%d, of participant %s", m.Copied, strings.Join(from, ", "))
+	from := strings.ReplaceAll(strings.Trim(fmt.Sprint(m.CopiedFrom), "[]"), " ", ", ")
+	return fmt.Sprintf("%d, of participant %s", m.Copied, from)
 }
 
 // CSV writes a line for each member.

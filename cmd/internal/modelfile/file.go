@@ -209,12 +209,8 @@ func (c *Card) summary() map[string]string {
 
 // shapeOf returns a shape as Python writes a tuple.
 func shapeOf(shape []int) string {
-	sides := make([]string, len(shape))
-	for i, side := range shape {
-		sides[i] = fmt.Sprint(side)
+	if len(shape) == 1 {
+		return fmt.Sprintf("(%d,)", shape[0])
 	}
-	if len(sides) == 1 {
-		return "(" + sides[0] + ",)"
-	}
-	return "(" + strings.Join(sides, ", ") + ")"
+	return "(" + strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", ", ") + ")"
 }

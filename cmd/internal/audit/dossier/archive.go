@@ -20,7 +20,6 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"io"
-	"os"
 )
 
 // The files of an archive, in their order in it. The last is the ed25519 signature of the evidence.
@@ -61,16 +60,6 @@ func pack(contents map[string][]byte) ([]byte, error) {
 		err = fmt.Errorf("the dossier has %d bytes, at most %d", out.Len(), MaxBytes)
 	}
 	return out.Bytes(), err
-}
-
-// ReadFile returns the bytes of an archive's file.
-func ReadFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, MaxBytes+1))
 }
 
 // unpack returns the contents of an archive. It takes no compressed file, so that it reads no more

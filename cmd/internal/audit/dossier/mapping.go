@@ -62,9 +62,8 @@ func (w *writer) gdpr() { w.mapping("Points of the GDPR's Articles 30 and 35", g
 
 func (w *writer) mapping(title string, points []point) {
 	w.Section(title, "point", "about", "this dossier supports it by", "state")
-	w.Say(manual,
-		"The table says what of this dossier supports a point, never that a point is fulfilled: filled has proven "+
-			"facts, in part where these answer some of the point; declared has data sheets alone, open has neither.")
+	w.Say(manual, "The table says what of this dossier supports a point, never that a point is fulfilled: filled has "+
+		"proven facts, in part where these answer some of the point; declared has data sheets alone, open has neither.")
 	for _, p := range points {
 		state, by, filled := "open", "nothing", "filled in part"
 		if slices.Contains(whole, p.key) {
@@ -130,8 +129,7 @@ func (w *writer) software() {
 	}
 	for _, u := range w.State.Progress.Upgrades {
 		if h := w.At(u.Height); h != nil {
-			w.Say(Basis{Kind: Header, Height: u.Height},
-				"The upgrade %q brought version %d of the state machine at %s.",
+			w.Say(Basis{Kind: Header, Height: u.Height}, "The upgrade %q brought version %d of the state machine at %s.",
 				u.Name, h.Version.App, w.at(u.Height))
 			continue
 		}
@@ -139,8 +137,7 @@ func (w *writer) software() {
 			u.Version, u.Height)
 	}
 	for epoch := range w.State.Progress.Epoch + 1 {
-		m := audit.ParamsOf(w.State, epoch).Model
-		if m.Trainer != "" {
+		if m := audit.ParamsOf(w.State, epoch).Model; m.Trainer != "" {
 			w.Say(w.state("params, epochs"), "In epoch %d workers take training code of hash %s alone.", epoch, m.Trainer)
 		}
 	}

@@ -38,15 +38,8 @@ func (w *writer) membership() {
 		for _, a := range e.Approvals {
 			approvals = append(approvals, fmt.Sprintf("%d at %s", a.Participant, w.at(a.Height)))
 		}
-		result := e.Result
-		if e.ResultHeight != e.Height {
-			result += fmt.Sprintf(" at height %d", e.ResultHeight)
-		}
-		if e.Why != "" {
-			result += ": " + e.Why
-		}
 		w.Row(Basis{Kind: Transaction, Of: fmt.Sprintf("%.16s", e.Hash), Height: e.Height}, w.at(e.Height), by,
-			e.Kind+": "+e.Summary, strings.Join(approvals, ", "), result)
+			e.Kind+": "+e.Summary, strings.Join(approvals, ", "), e.ResultText("height "))
 	}
 }
 
@@ -58,8 +51,7 @@ func (w *writer) incidents() {
 		w.Say(w.state("offences"), "No offence was proven.")
 	}
 	for i, o := range w.State.Offences {
-		w.Say(w.state(fmt.Sprintf("offences/%d", i)),
-			"%s committed an offence (%s) in round %d of epoch %d, proven at %s.",
+		w.Say(w.state(fmt.Sprintf("offences/%d", i)), "%s committed an offence (%s) in round %d of epoch %d, proven at %s.",
 			w.who(o.Participant), o.Cause(), o.Round, o.Epoch, w.at(o.Height))
 	}
 	counts, late := make([]chainview.Tally, len(w.State.Participants)), 0

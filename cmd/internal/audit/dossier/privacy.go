@@ -16,30 +16,25 @@ func (w *writer) privacy() error {
 	s, p := w.State, w.State.Params.Privacy
 	w.Say(w.state("params"), "Unit of privacy: %s.", unit(p))
 	w.Say(w.state("params"), "Mechanism: %s.", mechanism(s.Params))
-	w.Say(w.state("params"),
-		"Sensitivity: the clip norm is %g, so that one unit moves the sum that is noised by at most %g "+
-			"where it is clipped as the parameters say.", p.Clip, p.Clip)
+	w.Say(w.state("params"), "Sensitivity: the clip norm is %g, so that one unit moves the sum that is noised by at most "+
+		"%g where it is clipped as the parameters say.", p.Clip, p.Clip)
 	w.Say(w.state("params"), "Sampling: %s.", sampling(p))
 	if app.Accounted(s.Params, s.Epochs) {
-		w.Say(w.state("params"),
-			"Privacy parameters and accountant: the chain's ledger adds up Renyi divergences at 47 orders and, of rounds "+
-				"that take all units, mu² of Gaussian differential privacy; epsilon follows from them at delta %g, and the "+
-				"budget of each participant is epsilon %g.", p.Delta, p.Epsilon)
+		w.Say(w.state("params"), "Privacy parameters and accountant: the chain's ledger adds up Renyi divergences at 47 "+
+			"orders and, of rounds that take all units, mu² of Gaussian differential privacy; epsilon follows from them at "+
+			"delta %g, and the budget of each participant is epsilon %g.", p.Delta, p.Epsilon)
 	} else {
 		w.Say(w.state("params, epochs"), "Privacy parameters and accountant: NO DP GUARANTEE, an epoch has no ledger.")
 	}
 	w.Say(manual, "Trust model: local to the participant. Each participant is trusted with its own data and noises its "+
-		"gradient before it leaves the machine; the other participants, the validators and all readers "+
-		"are not trusted, and "+
+		"gradient before it leaves the machine; the other participants, the validators and all readers are not trusted, and "+
 		"may collude.")
 	w.Say(manual, "Assumptions: the participant runs this worker, its random numbers are secret, the sampling of a batch "+
 		"stays secret, and the divergences of all gradients compose; the chain counts gradients and cannot see the noise.")
-	w.Say(manual,
-		"Side channels: the duration of a step and the local logs of a participant are outside the guarantee, as are "+
-			"accuracies that are measured on test rows.")
-	w.Say(manual,
-		"Data collection exposure: raw examples stay on their participant's hosts, whose owner sees them; what a "+
-			"participant does with them beside the training is in its data sheet or open.")
+	w.Say(manual, "Side channels: the duration of a step and the local logs of a participant are outside the guarantee, "+
+		"as are accuracies that are measured on test rows.")
+	w.Say(manual, "Data collection exposure: raw examples stay on their participant's hosts, whose owner sees them; what "+
+		"a participant does with them beside the training is in its data sheet or open.")
 	for _, text := range caveats(s) {
 		w.Say(w.state("params, epochs"), "%s.", text)
 	}
@@ -104,7 +99,6 @@ func sampling(p params.Privacy) string {
 	case 1:
 		return "none, every round takes all units of a participant"
 	}
-	return fmt.Sprintf("Poisson, each unit at rate %g in every round; which units a round drew is "+
-		"secret and never leaves "+
-		"the machine", p.SamplingRate)
+	return fmt.Sprintf("Poisson, each unit at rate %g in every round; which units a round drew is secret and never "+
+		"leaves the machine", p.SamplingRate)
 }

@@ -80,9 +80,8 @@ func (w *writer) about() {
 		signer = fmt.Sprintf("The key %X, which signs this archive, is or was that of %s.", w.declared.Signer, w.who(index))
 	}
 	w.Say(w.state("participants"), "%s", signer)
-	w.Say(manual,
-		"Each sentence ends with its proof, or with the word declared and whose word it is; a proof shows what the "+
-			"chain holds, not that a participant's machine did what it should.")
+	w.Say(manual, "Each sentence ends with its proof, or with the word declared and whose word it is; a proof shows what "+
+		"the chain holds, not that a participant's machine did what it should.")
 }
 
 // model writes the section with the card of the last model, and the epochs that led to it.
@@ -90,9 +89,8 @@ func (w *writer) model() {
 	w.Section("Model card", "epoch", "rounds closed", "heights", "preset", "rule", "final model")
 	c := w.Card
 	round := fmt.Sprintf("round/%d/%d", c.Epoch, c.Round)
-	w.Say(w.state(round),
-		"The last model is that after round %d of epoch %d, closed at %s by %d gradients; its parameters "+
-			"have the hash %s.", c.Round, c.Epoch, w.at(c.Closed), c.Included, c.ModelHash)
+	w.Say(w.state(round), "The last model is that after round %d of epoch %d, closed at %s by %d gradients; its "+
+		"parameters have the hash %s.", c.Round, c.Epoch, w.at(c.Closed), c.Included, c.ModelHash)
 	w.Say(w.state("params"), "%s", modelText(c.Model))
 	w.Say(recomputed("params, epochs, participants"), "It was trained by rule %s; at the last height it has %d active "+
 		"participants, and the rule withstands %d Byzantine ones.", c.Rule, c.Participants, c.Byzantine)
@@ -106,9 +104,8 @@ func (w *writer) model() {
 	if c.TestChain {
 		w.Say(w.state("params, epochs"), "TEST CHAIN ONLY: noise may be known, nothing is private.")
 	}
-	w.Say(manual,
-		"Accuracy is in no proof: spdl model eval measures an exported model, and spdl verify model proves that it "+
-			"is the one above.")
+	w.Say(manual, "Accuracy is in no proof: spdl model eval measures an exported model, and spdl verify model proves "+
+		"that it is the one above.")
 	for _, e := range w.State.Epochs {
 		w.Row(w.state("epochs"), fmt.Sprint(e.Epoch), fmt.Sprint(e.Rounds), w.at(e.Opened)+" to "+w.at(e.Closed),
 			cmp.Or(e.Params.Preset, "none"), e.Params.Rule.Name, fmt.Sprintf("%x", e.ModelHash))

@@ -10,12 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/genesis"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/query"
@@ -179,22 +179,19 @@ func auditText(w io.Writer, r *audit.Report) {
 		command.Plain(r.ChainID), r.First, r.Last, r.Transactions, r.Rounds, r.Epochs, r.Gradients, r.AppHash, r.ModelHash)
 	fmt.Fprintf(w, "signatures    %d of validators verified\n", r.Signatures)
 	fmt.Fprintf(w, "time          %.2f s for %.2f s of the chain, ratio %.3f\n", r.ReplaySeconds, r.ChainSeconds, r.Ratio)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if len(r.BadLeaders) > 0 {
-		fmt.Fprintf(t, "\nleaders that were passed over: %d\nparticipant\tepoch\tround\tview\tclosed by\theight\n",
-			len(r.BadLeaders))
+	if n := len(r.BadLeaders); n > 0 {
+		command.Table(w, fmt.Sprintf("\nleaders that were passed over: %d\nparticipant\tepoch\tround\tview\t"+
+			"closed by\theight", n), r.BadLeaders, func(b audit.BadLeader) string {
+			return fmt.Sprintf("%d\t%d\t%d\t%d\t%d\t%d", b.Participant, b.Epoch, b.Round, b.View, b.ClosedBy, b.Height)
+		})
 	}
-	for _, b := range r.BadLeaders {
-		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%d\n", b.Participant, b.Epoch, b.Round, b.View, b.ClosedBy, b.Height)
+	if n := len(r.Offences); n > 0 {
+		command.Table(w, fmt.Sprintf("\nproven offences: %d\nparticipant\tof\tepoch\tround\tview\tproven at", n),
+			r.Offences, func(o app.Offence) string {
+				return fmt.Sprintf("%d\t%s\t%d\t%d\t%d\t%d", o.Participant, o.Cause(), o.Epoch, o.Round, o.View, o.Height)
+			})
 	}
-	if len(r.Offences) > 0 {
-		fmt.Fprintf(t, "\nproven offences: %d\nparticipant\tof\tepoch\tround\tview\tproven at\n", len(r.Offences))
-	}
-	for _, o := range r.Offences {
-		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\n", o.Participant, o.Cause(), o.Epoch, o.Round, o.View, o.Height)
-	}
-	fmt.Fprintln(t)
-	_ = t.Flush()
+	fmt.Fprintln(w)
 	query.PrivacyText(w, r.Spend)
 	if r.Divergence != nil {
 		divergenceText(w, r.Divergence)

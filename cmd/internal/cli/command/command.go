@@ -105,6 +105,17 @@ func Or[T any](given *T, otherwise T) T {
 	return *given
 }
 
+// AtHome returns the function of a command that begins with the configuration of the home.
+func AtHome(run func(*Run, *config.Config, home.AppConfig, []string) error) func(*Run, []string) error {
+	return func(r *Run, args []string) error {
+		c, a, err := r.LoadHome()
+		if err != nil {
+			return err
+		}
+		return run(r, c, a, args)
+	}
+}
+
 // LoadHome reads the configuration of the home.
 func (r *Run) LoadHome() (*config.Config, home.AppConfig, error) { return home.Load(r.Home) }
 

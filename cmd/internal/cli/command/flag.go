@@ -171,7 +171,6 @@ func TableFlags(cmd *cobra.Command, label, group, schema *string, more string) {
 	Flag(cmd, schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, categories, "+
 		"classes; in place of --label and --group"+more)
 	Flag(cmd, label, "label", "", "column of the labels in the file")
-	Flag(cmd, group, "group", "", "column of the file that names the group of a row, as "+
-		"patient_id: the unit of privacy is then a group and not an example; a folder of images names its groups in "+
-		"train-groups.csv")
+	Flag(cmd, group, "group", "", "column of the file that names the group of a row, as patient_id: the unit of privacy "+
+		"is then a group and not an example; a folder of images names its groups in train-groups.csv")
 }

@@ -28,18 +28,16 @@ func (r *Run) Address(node string) (string, error) {
 	switch {
 	case node != "" && err == nil && r.Named:
 		r.node, r.asked = node, fmt.Sprintf("--node is %s; the node of %s is at %s", node, r.HomeText, address)
-		return node, nil
 	case node != "":
 		r.node, r.asked = node, fmt.Sprintf("--node is %s", node)
-		return node, nil
 	case err == nil:
 		r.node, r.asked = address, fmt.Sprintf("%s is where the node of %s listens", address, r.HomeText)
-		return address, nil
 	case r.Named:
 		return "", err
+	default:
+		r.node, r.asked = home.DefaultRPC, fmt.Sprintf("%s is the default; --home or --node names another", home.DefaultRPC)
 	}
-	r.node, r.asked = home.DefaultRPC, fmt.Sprintf("%s is the default; --home or --node names another", home.DefaultRPC)
-	return home.DefaultRPC, nil
+	return r.node, nil
 }
 
 // Client returns a client for the node of --node, or else of the home.

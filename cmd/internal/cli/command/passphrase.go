@@ -37,10 +37,11 @@ func (p *Passphrase) Flag(cmd *cobra.Command, name, usage string) {
 	Optional(cmd, &p.fd, name, usage)
 }
 
-// PassphraseFlag declares --passphrase-fd for a command that reads the home's keys by Keystore.
-func PassphraseFlag(cmd *cobra.Command) {
+// PassphraseFlag declares --passphrase-fd for a command that reads the home's keys by Keystore. It returns the command.
+func PassphraseFlag(cmd *cobra.Command) *cobra.Command {
 	new(Passphrase).Flag(cmd, passphraseFlag, "file descriptor with the passphrase of encrypted keys, one line (default: "+
 		"the systemd credential "+credential+", else ask at the terminal)")
+	return cmd
 }
 
 // EncryptFlag declares --encrypt, and --passphrase-fd, for a command that makes a home by InitHome.

@@ -147,6 +147,16 @@ func CheckOut(flag, path, what string, endings ...string) error {
 	return newfile.Check(path)
 }
 
+// ReadFile reads a file. It stops one byte beyond the max size.
+func ReadFile(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most+1))
+}
+
 // WriteOut writes the file of a flag, which must not exist.
 func WriteOut(path string, data []byte) error { return newfile.Write(path, data) }
 

@@ -44,8 +44,7 @@ proposed epoch can be decided before it opens. Without a node it knows epoch 0 o
 	command.Flag(cmd, &o.reject, "reject", false, "reject the epoch, or withdraw an earlier consent")
 	command.Flag(cmd, &o.params, "params-hash", "", "hash of the parameters that are meant, or its beginning, where two "+
 		"proposals of the epoch wait")
-	command.PassphraseFlag(cmd)
-	return cmd
+	return command.PassphraseFlag(cmd)
 }
 
 func (o *options) run(r *command.Run, args []string) error {

@@ -190,7 +190,8 @@ func (o *joinOptions) makeHome(r *command.Run, f *founding.Founding) (made bool,
 	if _, err = os.Stat(copies); !errors.Is(err, os.ErrNotExist) {
 		return false, err
 	}
-	if entry := f.Path(o.name, founding.KindEntry); exists(entry) {
+	entry := f.Path(o.name, founding.KindEntry)
+	if _, err := os.Lstat(entry); err == nil {
 		return false, fmt.Errorf("%s is there already, and the home %s is not the one that made it: name that one by "+
 			"--home, or ask who took the name %s", entry, r.HomeText, o.name)
 	}
@@ -204,11 +205,6 @@ func (o *joinOptions) makeHome(r *command.Run, f *founding.Founding) (made bool,
 		return false, err
 	}
 	return true, os.MkdirAll(copies, 0o700)
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // former checks whether a home that has joined another founding can leave it: its chain must not have begun

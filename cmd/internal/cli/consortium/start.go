@@ -29,7 +29,7 @@ type progress struct {
 }
 
 func startCommand() *cobra.Command {
-	cmd := command.New(&cobra.Command{
+	return command.PassphraseFlag(command.New(&cobra.Command{
 		Use:   "start FOLDER",
 		Short: "Take the member's next steps: its share of the seed, its proof, the genesis",
 		Long: `Take the steps that the files in FOLDER allow, and say which file to send and what is missing of whom. Run it
@@ -40,16 +40,10 @@ again when the others' files have come:
 Files that do not hold are named, with the member. A member that has sent its share cannot change its entry.`,
 		Example: "  spdl consortium start ./ours --home ./node",
 		Args:    cobra.ExactArgs(1),
-	}, runStart)
-	command.PassphraseFlag(cmd)
-	return cmd
+	}, command.AtHome(runStart)))
 }
 
-func runStart(r *command.Run, args []string) error {
-	c, a, err := r.LoadHome()
-	if err != nil {
-		return err
-	}
+func runStart(r *command.Run, c *config.Config, a home.AppConfig, args []string) error {
 	own, err := r.Keystore().LoadKeys(home.InHome(c, a.Worker.KeyFile))
 	if err != nil {
 		return err
@@ -74,17 +68,13 @@ func runStart(r *command.Run, args []string) error {
 			r.HomeText)
 	}
 	if len(p.Wrote) > 0 {
-		p.Next = fmt.Sprintf("send %s to the others; %s", strings.Join(bases(p.Wrote), " and "), p.Next)
+		var names []string
+		for _, path := range p.Wrote {
+			names = append(names, filepath.Base(path))
+		}
+		p.Next = fmt.Sprintf("send %s to the others; %s", strings.Join(names, " and "), p.Next)
 	}
 	return r.Show(p, p.text)
-}
-
-// bases returns the names of files without their folders.
-func bases(paths []string) (names []string) {
-	for _, path := range paths {
-		names = append(names, filepath.Base(path))
-	}
-	return names
 }
 
 // kindOf returns the first kind of which files are missing.

@@ -63,8 +63,7 @@ docs/VERIFY.md says what each section is.`,
 	command.Flag(cmd, &o.template, "template", false, "print a data sheet to fill in, and nothing else")
 	command.Flag(cmd, &o.sign, "sign", "", "print this data sheet with the signature of the participant of --home, and "+
 		"nothing else")
-	command.PassphraseFlag(cmd)
-	return cmd
+	return command.PassphraseFlag(cmd)
 }
 
 // made is the result of the command.
@@ -191,7 +190,7 @@ func (o *options) earlier(ctx context.Context, src source.Source, how source.Opt
 	if o.after == "" {
 		return nil, nil
 	}
-	data, err := dossier.ReadFile(o.after)
+	data, err := command.ReadFile(o.after, dossier.MaxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("--after: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
@@ -25,7 +26,7 @@ func (c changed) text(w io.Writer) {
 }
 
 func keysEncrypt() *cobra.Command {
-	cmd := command.New(&cobra.Command{
+	return command.PassphraseFlag(command.New(&cobra.Command{
 		Use:   "encrypt",
 		Short: "Encrypt the home's key files with one passphrase",
 		Long: `Encrypt the home's key files with one passphrase: of the participant or worker group, the validator and the
@@ -35,50 +36,39 @@ that was cut off goes on when it is asked for again. The plain files are replace
 system, an SSD or a snapshot may keep their old blocks. Where that matters, make the home with spdl init
 --encrypt, or rotate the keys afterwards. A lost passphrase is lost with its keys.`,
 		Example: "  spdl keys encrypt --home ./node",
-	}, func(r *command.Run, _ []string) error {
-		c, a, err := r.LoadHome()
-		if err != nil {
-			return err
-		}
+	}, rewriting("make a backup: spdl backup; a node that runs goes on, and its next start asks for the passphrase",
+		func(r *command.Run, files []string) ([]string, error) {
+			done, err := r.Keystore().Encrypt(files, r.NewPassphrase)
+			if err != nil {
+				err = fmt.Errorf("%d of %d files were encrypted: %w", len(done), len(files), err)
+			}
+			return done, err
+		})))
+}
+
+// rewriting returns the function of a command that rewrites the home's key files, and says what to do next.
+func rewriting(next string, rewrite func(*command.Run, []string) ([]string, error)) func(*command.Run, []string) error {
+	return command.AtHome(func(r *command.Run, c *config.Config, a home.AppConfig, _ []string) error {
 		files, err := home.KeyFiles(c, a)
 		if err != nil {
 			return err
 		}
-		done, err := r.Keystore().Encrypt(files, r.NewPassphrase)
+		done, err := rewrite(r, files)
 		if err != nil {
-			return fmt.Errorf("%d of %d files were encrypted: %w", len(done), len(files), err)
+			return err
 		}
-		made := changed{c.RootDir, done, "make a backup: spdl backup; a node that runs goes on, and its next start asks " +
-			"for the passphrase"}
+		made := changed{c.RootDir, done, next}
 		return r.Show(made, made.text)
 	})
-	command.PassphraseFlag(cmd)
-	return cmd
 }
 
 func keysDecrypt() *cobra.Command {
-	cmd := command.New(&cobra.Command{
+	return command.PassphraseFlag(command.New(&cobra.Command{
 		Use:     "decrypt",
 		Short:   "Write the home's encrypted key files in plain again",
 		Example: "  spdl keys decrypt --home ./node",
-	}, func(r *command.Run, _ []string) error {
-		c, a, err := r.LoadHome()
-		if err != nil {
-			return err
-		}
-		files, err := home.KeyFiles(c, a)
-		if err != nil {
-			return err
-		}
-		done, err := r.Keystore().Decrypt(files)
-		if err != nil {
-			return err
-		}
-		made := changed{c.RootDir, done, "the keys are plain: a user who can read the files has them"}
-		return r.Show(made, made.text)
-	})
-	command.PassphraseFlag(cmd)
-	return cmd
+	}, rewriting("the keys are plain: a user who can read the files has them",
+		func(r *command.Run, files []string) ([]string, error) { return r.Keystore().Decrypt(files) })))
 }
 
 func keysPasswd() *cobra.Command {

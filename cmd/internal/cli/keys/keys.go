@@ -90,11 +90,7 @@ func keysShow() *cobra.Command {
 		Long: "Print the home's public keys: of the participant, its validator and its node. No private part is printed.\n" +
 			"The participant id is that of the signing key: once the key is rotated the chain keeps the first one's.",
 		Example: "  spdl keys show --home ./node",
-	}, func(r *command.Run, _ []string) error {
-		c, a, err := r.LoadHome()
-		if err != nil {
-			return err
-		}
+	}, command.AtHome(func(r *command.Run, c *config.Config, a home.AppConfig, _ []string) error {
 		store := r.Keystore()
 		file, keys, err := shown(r, key, c, a)
 		if err != nil {
@@ -115,7 +111,7 @@ func keysShow() *cobra.Command {
 			return err
 		}
 		return r.Show(k, k.text)
-	})
+	}))
 	Flag(cmd, &key)
 	return cmd
 }

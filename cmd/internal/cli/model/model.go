@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -265,9 +264,7 @@ func modelEval() *cobra.Command {
 			File string `json:"file"`
 			measurement
 			Claimed *float64 `json:"claimed"` // by the card
-		}{args[0], m, f.Card.Accuracy}, func(w io.Writer) {
-			m.text(w)
-		})
+		}{args[0], m, f.Card.Accuracy}, m.text)
 	})
 	o.Flags(cmd, "a named --home")
 	return cmd
@@ -275,7 +272,7 @@ func modelEval() *cobra.Command {
 
 // Read reads an exported file.
 func Read(path string) (*modelfile.File, string, error) {
-	data, err := Bytes(path)
+	data, err := command.ReadFile(path, modelfile.MaxBytes)
 	if err != nil {
 		return nil, "", err
 	}
@@ -284,14 +281,4 @@ func Read(path string) (*modelfile.File, string, error) {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return f, format, err
-}
-
-// Bytes reads a file. It stops one byte beyond the max size of an exported file.
-func Bytes(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, modelfile.MaxBytes+1))
 }

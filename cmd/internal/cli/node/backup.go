@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
@@ -40,17 +41,13 @@ func Backup() *cobra.Command {
 			"It never has data/: " + notTaken + ".\n" +
 			"A home without data/ catches up by itself. Make a backup again after each rotation of keys.",
 		Example: "  spdl backup --home ./node --out node.age",
-	}, o.run)
+	}, command.AtHome(o.run))
 	command.Flag(cmd, &o.out, "out", "", "file to write, which must not exist").Required()
 	o.passphrase.Flag(cmd, "passphrase-fd", passphraseHelp)
 	return cmd
 }
 
-func (o *backupOptions) run(r *command.Run, _ []string) error {
-	c, a, err := r.LoadHome()
-	if err != nil {
-		return err
-	}
+func (o *backupOptions) run(r *command.Run, c *config.Config, a home.AppConfig, _ []string) error {
 	if err := command.CheckOut("out", o.out, ""); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
@@ -18,7 +19,7 @@ func Config() *cobra.Command {
 }
 
 func configGet() *cobra.Command {
-	cmd := command.New(&cobra.Command{
+	return command.New(&cobra.Command{
 		Use:   "get [KEY]",
 		Short: "Print the value of a key, as worker.data, or all keys with their values",
 		Long: "Print the value of a key, as worker.data, or all keys with their values: those that the node takes, with " +
@@ -28,11 +29,7 @@ func configGet() *cobra.Command {
 			"  spdl config get worker.data",
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: settingNames(),
-	}, func(r *command.Run, args []string) error {
-		c, a, err := r.LoadHome()
-		if err != nil {
-			return err
-		}
+	}, command.AtHome(func(r *command.Run, c *config.Config, a home.AppConfig, args []string) error {
 		all := home.Settings(c, a)
 		if len(args) == 0 {
 			return r.Show(all, func(w io.Writer) {
@@ -46,8 +43,7 @@ func configGet() *cobra.Command {
 			return asUsage(err)
 		}
 		return r.Show(s, command.Line(s.String()))
-	})
-	return cmd
+	}))
 }
 
 func configSet() *cobra.Command {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -21,32 +22,22 @@ import (
 
 // ShowNodeID returns the command show-node-id, named as CometBFT's.
 func ShowNodeID() *cobra.Command {
-	cmd := command.New(&cobra.Command{Use: "show-node-id", Short: "Print the node's p2p id",
+	return command.PassphraseFlag(command.New(&cobra.Command{Use: "show-node-id", Short: "Print the node's p2p id",
 		Example: "  spdl show-node-id --home ./node"},
-		func(r *command.Run, _ []string) error {
-			c, _, err := r.LoadHome()
-			if err != nil {
-				return err
-			}
+		command.AtHome(func(r *command.Run, c *config.Config, _ home.AppConfig, _ []string) error {
 			key, err := r.Keystore().LoadNodeKey(c.NodeKeyFile())
 			if err != nil {
 				return err
 			}
 			return r.Show(map[string]string{"node_id": string(key.ID())}, command.Line(string(key.ID())))
-		})
-	command.PassphraseFlag(cmd)
-	return cmd
+		})))
 }
 
 // ShowValidator returns the command show-validator, named as CometBFT's.
 func ShowValidator() *cobra.Command {
-	cmd := command.New(&cobra.Command{Use: "show-validator", Short: "Print the validator's public key",
-		Example: "  spdl show-validator --home ./node"},
-		func(r *command.Run, _ []string) error {
-			c, _, err := r.LoadHome()
-			if err != nil {
-				return err
-			}
+	return command.PassphraseFlag(command.New(&cobra.Command{Use: "show-validator",
+		Short: "Print the validator's public key", Example: "  spdl show-validator --home ./node"},
+		command.AtHome(func(r *command.Run, c *config.Config, _ home.AppConfig, _ []string) error {
 			pub, err := validatorKey(r, c)
 			if err != nil {
 				return err
@@ -57,9 +48,7 @@ func ShowValidator() *cobra.Command {
 			}
 			_, err = fmt.Fprintln(r.Out, string(data))
 			return err
-		})
-	command.PassphraseFlag(cmd)
-	return cmd
+		})))
 }
 
 // validatorKey returns the public key of the home's validator: from its key file, or if a signer holds the key, from

@@ -121,8 +121,7 @@ func (o *initOptions) run(r *command.Run, args []string) error {
 	}
 	seed := make([]byte, 32)
 	rand.Read(seed) // never fails (crypto/rand)
-	chainID := o.chainID
-	chainID = cmp.Or(chainID, fmt.Sprintf("spdl-%x", seed[:4]))
+	chainID := cmp.Or(o.chainID, fmt.Sprintf("spdl-%x", seed[:4]))
 	if err := command.CheckChainID(chainID); err != nil {
 		return err
 	}

@@ -68,7 +68,11 @@ needs another chain id: otherwise a gradient of the old chain convicts its parti
 not need it: a home with the old keys and without data/ catches up by itself.`,
 		Example: "  spdl unsafe-reset-all --home ./node\n" +
 			"  spdl unsafe-reset-all --home ./node --yes",
-	}, func(r *command.Run, _ []string) error { return reset(r, yes) })
+	}, command.AtHome(func(r *command.Run, c *config.Config, a home.AppConfig, _ []string) error {
+		return lossOf(c, a).cause(r, yes, "On a chain that goes on the validator may then sign twice. Restoring a node "+
+			"does not need it, and spdl reset-state keeps what was signed. If the chain is over, say --yes",
+			func() error { return home.Reset(c, a) })
+	}))
 	command.Flag(cmd, &yes, "yes", false, "really remove it")
 	return cmd
 }
@@ -86,18 +90,16 @@ then syncs from its peers. A chain whose blocks no other node has cannot go on a
 validator needs --last-copy too.`,
 		Example: "  spdl reset-state --home ./node\n" +
 			"  spdl reset-state --home ./node --yes",
-	}, func(r *command.Run, _ []string) error { return resetState(r, yes, lastCopy) })
+	}, command.AtHome(func(r *command.Run, c *config.Config, a home.AppConfig, _ []string) error {
+		return resetState(r, c, a, yes, lastCopy)
+	}))
 	command.Flag(cmd, &yes, "yes", false, "really remove it")
 	command.Flag(cmd, &lastCopy, "last-copy", false, "also on a chain with one validator, whose blocks no other node may "+
 		"have")
 	return cmd
 }
 
-func resetState(r *command.Run, yes, lastCopy bool) error {
-	c, a, err := r.LoadHome()
-	if err != nil {
-		return err
-	}
+func resetState(r *command.Run, c *config.Config, a home.AppConfig, yes, lastCopy bool) error {
 	why := "The node then syncs from its peers. If others have the blocks, say --yes"
 	group := home.IsWorkerGroup(c, a)
 	if !group && !a.IsRelay() && !lastCopy {
@@ -112,16 +114,6 @@ func resetState(r *command.Run, yes, lastCopy bool) error {
 		}
 	}
 	return stateLossOf(c, a).cause(r, yes || group, why, func() error { return home.ResetState(c, a) })
-}
-
-func reset(r *command.Run, yes bool) error {
-	c, a, err := r.LoadHome()
-	if err != nil {
-		return err
-	}
-	return lossOf(c, a).cause(r, yes, "On a chain that goes on the validator may then sign twice. Restoring a node does "+
-		"not need it, and spdl reset-state keeps what was signed. If the chain is over, say --yes",
-		func() error { return home.Reset(c, a) })
 }
 
 // cause runs a reset and prints the loss. Without yes it returns a usage error with the loss and with what to consider.

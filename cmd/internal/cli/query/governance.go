@@ -126,8 +126,7 @@ var consortiumQuestions = []question{
 			fmt.Fprintln(w, "planned ", planned)
 		})},
 	{use: "refusals [[EPOCH] ROUND]", example: "spdl query refusals 41",
-		short: "Gradients that this node rejected, with sender and reason " +
-			"(default: of the last 256 rounds)", args: RoundArgs,
+		short: "Gradients that this node rejected, with sender and reason (default: of the last 256 rounds)", args: RoundArgs,
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
 			ask := c.Refusals
 			if len(args) > 0 {

@@ -146,8 +146,7 @@ var trainingQuestions = []question{
 			}, err
 		})},
 	{use: "model [[EPOCH] ROUND]", example: "spdl query model 41 -o json",
-		short: "The model's parameters, now or after a closed round: base64 " +
-			"of little-endian float64", args: RoundArgs,
+		short: "The model's parameters, now or after a closed round: base64 of little-endian float64", args: RoundArgs,
 		path: func(ctx context.Context, c *client.Client, args []string) (string, error) {
 			if len(args) == 0 {
 				return "model", nil

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
 
@@ -242,9 +241,8 @@ func (g *Glance) table(w io.Writer) {
 	slices.SortStableFunc(order, func(a, b query.Standing) int {
 		return cmp.Or(level[b.Participant]-level[a.Participant], cmp.Compare(a.Reputation, b.Reputation))
 	})
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "#\tmoniker\treputation\tlast round\tweight\toffences\tepsilon\tbudget pays\tgradients")
-	for _, p := range order[:min(shownRows, len(order))] {
+	const heading = "#\tmoniker\treputation\tlast round\tweight\toffences\tepsilon\tbudget pays\tgradients"
+	command.Table(w, heading, order[:min(shownRows, len(order))], func(p query.Standing) string {
 		v := fates[p.Participant]
 		epsilon, left, fate := "-", "-", fateTexts[v.Fate]
 		if a := spend[p.Participant]; a.Epsilon != nil {
@@ -261,14 +259,13 @@ func (g *Glance) table(w io.Writer) {
 				fate = "rejected: " + oneLine(x.Reason, nameRunes)
 			}
 		}
-		fmt.Fprintf(t, "%s%d\t%s\t%.3f\t%s\t%s\t%d\t%s\t%s\t%d\n", marks[level[p.Participant]], p.Participant,
+		return fmt.Sprintf("%s%d\t%s\t%.3f\t%s\t%s\t%d\t%s\t%s\t%d", marks[level[p.Participant]], p.Participant,
 			oneLine(p.Moniker, monikerRunes), float64(p.Reputation)/params.One, fate, chainview.WeightText(v.Weight), p.Offences,
 			epsilon, left, p.Participations)
-	}
+	})
 	if more := len(order) - shownRows; more > 0 {
-		fmt.Fprintf(t, "and %d more: spdl query participants\n", more)
+		fmt.Fprintf(w, "and %d more: spdl query participants\n", more)
 	}
-	_ = t.Flush()
 }
 
 // The max numbers of characters of a name, and of a participant's name.

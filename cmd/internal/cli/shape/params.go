@@ -207,9 +207,7 @@ func (o *Options) change(p *params.Params, n int) error {
 	}
 	p.Training.LearningRate = command.Or(o.learning, p.Training.LearningRate)
 	p.Rule.Name = cmp.Or(o.rule, p.Rule.Name)
-	if o.byzantine != nil {
-		p.Rule.Byzantine = uint32(*o.byzantine)
-	}
+	p.Rule.Byzantine = uint32(command.Or(o.byzantine, int(p.Rule.Byzantine)))
 	return nil
 }
 

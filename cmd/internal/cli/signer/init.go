@@ -36,8 +36,7 @@ goes on.`,
 		strings.Join(signer.Kinds(), ", ")+" (default: nothing)")
 	command.Flag(cmd, &o.users, "users", "", "users of this host that may connect to a Unix socket beside the signer's "+
 		"own, separated by commas")
-	command.PassphraseFlag(cmd)
-	return cmd
+	return command.PassphraseFlag(cmd)
 }
 
 type initOptions struct{ listen, address, allow, users string }

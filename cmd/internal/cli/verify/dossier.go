@@ -44,7 +44,7 @@ func (o *dossierOptions) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
-	data, err := dossier.ReadFile(args[0])
+	data, err := command.ReadFile(args[0], dossier.MaxBytes)
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/cli/model"
 	"github.com/spdl/spdl/cmd/internal/cli/query"
+	"github.com/spdl/spdl/cmd/internal/modelfile"
 	"github.com/spdl/spdl/cmd/internal/verify"
 )
 
@@ -141,7 +141,7 @@ the file carries that header, and --trust-hash is its hash.`,
 		if err != nil {
 			return err
 		}
-		data, err := model.Bytes(args[0])
+		data, err := command.ReadFile(args[0], modelfile.MaxBytes)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -68,9 +69,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if o.key != "" {
-		a.Worker.KeyFile = o.key
-	}
+	a.Worker.KeyFile = cmp.Or(o.key, a.Worker.KeyFile)
 	if o.trainer != "" {
 		if err := a.Worker.UseTrainer(o.trainer); err != nil {
 			return err

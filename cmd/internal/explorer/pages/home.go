@@ -69,16 +69,13 @@ func home(r *Request) Content {
 }
 
 // lastMeasured returns the last point with an accuracy, or else the last point. It returns nil if there are no points.
-func lastMeasured(points []chainview.Point) *chainview.Point {
-	for i := len(points) - 1; i >= 0; i-- {
-		if points[i].Accuracy != nil {
-			return &points[i]
+func lastMeasured(points []chainview.Point) (last *chainview.Point) {
+	for i := range points {
+		if p := &points[i]; last == nil || last.Accuracy == nil || p.Accuracy != nil {
+			last = p
 		}
 	}
-	if len(points) == 0 {
-		return nil
-	}
-	return &points[len(points)-1]
+	return last
 }
 
 // progress is the state of the training: how many rounds are closed, and how long the rest takes.
