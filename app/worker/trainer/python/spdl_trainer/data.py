@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import numpy as np
 
 from .hello import Hello
-from .predict import inputs, opened
+from .predict import BEYOND, UNKNOWN, inputs, odd, opened
 from .split import group_for_testing, text_for_testing
 
 Array = Any  # numpy.ndarray, or a tensor of PyTorch
@@ -122,9 +122,13 @@ def of_frame(frame: Any, described: Dict[str, Any], centred: bool, comma: bool) 
         raise ValueError("the rows have no column %s" % ", ".join(absent))
     rows = [[row[name] for name in named] for row in frame.to_dict("records")]
     for i, c in enumerate(described["columns"]):
-        if n := sum(inputs(row[i], c, comma)[2] for row in rows if c.get("values")):
-            warnings.warn("column %r: in %d of %d rows the text is none of %s, and read as none"
-                          % (c["name"], n, len(rows), ", ".join(c["values"])), stacklevel=3)
+        try:
+            notes = [inputs(row[i], c, comma)[2] for row in rows]
+        except ValueError:
+            continue  # raised below, with the row
+        for note in (UNKNOWN, BEYOND):
+            if n := notes.count(note):
+                warnings.warn(odd(c, note, n, len(rows)), stacklevel=3)
     return _made(described, centred, rows, comma)
 
 

@@ -2,19 +2,22 @@
 
     python3 predict.py MODEL FILE
 
-prints a line of CSV for each row of a CSV or Parquet file: the probability of each class. MODEL is of spdl model export or
-spdl model adapt, npz or safetensors; verify it first (spdl verify model). In a program:
+prints a line of CSV for each row of a CSV or Parquet file: the probability of each class. With --side before them the
+first column says on which side a row of one's own file is, train or test. MODEL is of spdl model export or spdl model adapt,
+npz or safetensors; verify it first (spdl verify model). In a program:
 
     import predict
     model = predict.Model("model.npz")
     model.probabilities({"age": 71, "sex": "F"})  # or a DataFrame, or a row of one; None and NaN are missing
     model.classes  # what the probabilities are of
-    model.unknown  # how many texts of each column were no category of it
+    model.unknown  # of each column, how many texts were no category of it, in all rows so far
+    model.beyond  # and how many numbers were beyond its bounds
 
 Values are read as docs/MODELS.md says ("A schema").
 """
 import collections
 import csv
+import hashlib
 import io
 import json
 import math
@@ -29,6 +32,7 @@ import numpy as np
 
 MISSING = {"", "NA", "NaN", "nan", "N/A", "n/a", "NULL", "null", "?", "."}
 NO = 0.5 / 127.5  # the input of a category that a row does not have; 1 is that of its own
+UNKNOWN, BEYOND = 1, 2  # a text is no category, and a number is beyond the bounds
 
 
 def arrays(path):
@@ -78,7 +82,7 @@ def number(text, comma):
 
 
 def inputs(value, column, comma):
-    """The inputs that a value gives, those of a typical row, and whether it is a text of no category."""
+    """The inputs that a value gives, those of a typical row, and UNKNOWN, BEYOND or 0."""
     text = "" if value is None or str(value) in ("<NA>", "NaT") else str(value).strip()
     if column.get("values"):
         values = column["values"]
@@ -89,14 +93,14 @@ def inputs(value, column, comma):
             raise ValueError("column %r: the text is none of %s" % (column["name"], ", ".join(values)))
         shares = column.get("shares") or [1 / len(values)] * len(values)
         return ([1 if text == v else NO for v in values], [NO + share * (1 - NO) for share in shares],
-                text not in values and text not in MISSING)
+                UNKNOWN if text not in values and text not in MISSING else 0)
     low, high, fill = column["low"], column["high"], column.get("missing")
     typical = column.get("typical")
     if typical is None:
         typical = fill["fill"] if fill else low + (high - low) / 2
     missing = text in MISSING
     if missing and not fill:
-        raise ValueError("column %r: the number is missing" % column["name"])
+        raise ValueError("column %r: the number is missing, and the schema has no fill for it: give one" % column["name"])
     x = fill["fill"] if missing else number(text, comma)
     if x is None:
         raise ValueError("column %r: the text is no finite number" % column["name"])
@@ -105,7 +109,16 @@ def inputs(value, column, comma):
     if fill and fill.get("indicator"):
         x.append(1 if missing else NO)
         middle.append(NO + fill.get("share", 0) * (1 - NO))
-    return x, middle, False
+    return x, middle, 0 if missing or low <= number(text, comma) <= high else BEYOND
+
+
+def odd(column, note, count, rows):
+    """What is said of a column that has such values in some rows. note is UNKNOWN or BEYOND."""
+    if note == UNKNOWN:
+        return "column %r: in %d of %d rows the text is none of %s, and read as none" % (
+            column["name"], count, rows, ", ".join(column["values"]))
+    return "column %r: in %d of %d rows the number is beyond %g to %g, and read as the nearer end" % (
+        column["name"], count, rows, column["low"], column["high"])
 
 
 class Model:
@@ -118,24 +131,30 @@ class Model:
             raise ValueError("%s is no linear model of a table: the trainer of a study gives the probabilities of its own "
                              "(python3 train.py predict)" % path)
         self.classes = list(self.table["classes"])  # in the order of the probabilities
-        self.unknown = collections.Counter()
+        self.unknown, self.beyond = collections.Counter(), collections.Counter()
         self.weight, self.bias = tensors["output.weight"], tensors.get("output.bias", 0)
 
     def probabilities(self, row, comma=True):
         """The probability of each class, in the order of the schema. row has a value for each column by its name;
-        with comma a comma in a number is a decimal point. The first text of a column that is no category warns. Of a
-        DataFrame it is an array with a row for each row."""
+        with comma a comma in a number is a decimal point. The first text of a column that is no category warns, and so
+        does the first number beyond its bounds. Of a DataFrame it is an array with a row for each row."""
         if hasattr(row, "columns") and hasattr(row, "to_dict"):
-            return np.array([self.probabilities(one, comma) for one in row.to_dict("records")]).reshape(
-                -1, len(self.table["classes"]))
+            said = []
+            for name, one in zip(row.index, row.to_dict("records")):
+                try:
+                    said.append(self.probabilities(one, comma))
+                except ValueError as e:
+                    raise ValueError("row %s: %s" % (name, e)) from None
+            return np.array(said).reshape(-1, len(self.table["classes"]))
         absent = [c["name"] for c in self.table["columns"] if c["name"] not in row]
         if absent:
             raise ValueError("no column %s" % ", ".join(absent))
         read = [inputs(row[c["name"]], c, comma) for c in self.table["columns"]]
-        for c, (_, _, unknown) in zip(self.table["columns"], read):
-            if unknown and not self.unknown[c["name"]]:
-                warnings.warn("column %r: a text is no category of it, and read as none" % c["name"], stacklevel=2)
-            self.unknown[c["name"]] += unknown
+        for c, (_, _, note) in zip(self.table["columns"], read):
+            for kind, counts in ((UNKNOWN, self.unknown), (BEYOND, self.beyond)):
+                if note == kind and not counts[c["name"]]:
+                    warnings.warn(odd(c, note, 1, 1).replace("in 1 of 1 rows ", ""), stacklevel=2)
+                counts[c["name"]] += note == kind
         x, typical = (np.array(sum(part, [])) for part in list(zip(*read))[:2])
         if self.weight.shape[1] == len(x) + 1:  # a centred table has a constant
             x = np.append(x - typical, 0.6)
@@ -146,7 +165,15 @@ class Model:
         return e / e.sum()
 
 
-def main(path, file):
+def side(row, group):
+    """The side of a row by its texts, train or test, as split.py and the built-in models have it."""
+    text = "spdl/group/v1" + row[group].strip() if group else "spdl/table/v2" + "".join(
+        "%s\0%s\0" % (name, said.strip()) for name, said in sorted(row.items()))
+    digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
+    return "train" if int.from_bytes(digest[:8], "big") % 5 else "test"
+
+
+def main(path, file, sides=False):
     try:
         model = Model(path)
     except (KeyError, UnicodeDecodeError, json.JSONDecodeError):
@@ -154,7 +181,7 @@ def main(path, file):
     except (OSError, ValueError) as e:
         sys.exit(str(e))
     try:
-        rows_of(model, file)
+        rows_of(model, file, sides)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader has enough, as head
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -162,33 +189,37 @@ def main(path, file):
         sys.exit(str(e))
 
 
-def rows_of(model, file):
-    """Writes the probabilities of the rows of a file. A byte that is not UTF-8 is part of a text that is no category."""
+def rows_of(model, file, sides):
+    """Writes the probabilities of the rows of a file, if it can read all. A byte that is not UTF-8 is part of a text that
+    is no category."""
     with opened(file) as text:
         first = text.readline()
         separator = max(",;\t|", key="".join(first.split('"')[::2]).count)
         text.seek(0)
         rows = csv.DictReader(text, delimiter=separator)
         rows.fieldnames = [name.strip() for name in rows.fieldnames or []]
-        out = csv.writer(sys.stdout)
-        out.writerow(model.table["classes"])
+        lines = [["side"][:sides] + model.classes]
         warnings.simplefilter("ignore")  # the counts follow
-        read = 0
-        for read, row in enumerate(rows, 1):
+        group = model.table.get("group")
+        if sides and (group or model.table["label"]) not in rows.fieldnames:
+            raise ValueError("%s has no column %s, and a row has no side without it" % (file, group or model.table["label"]))
+        for row in rows:
             try:
                 if None in row or None in row.values():
                     raise ValueError("another number of values than the header has, %d" % len(rows.fieldnames))
                 said = model.probabilities(row, separator != ",")
             except ValueError as e:
                 raise ValueError("%s line %d: %s" % (file, rows.line_num, e)) from None
-            out.writerow(["%.6f" % p for p in said])
+            lines.append(([side(row, group)] if sides else []) + ["%.6f" % p for p in said])
+    csv.writer(sys.stdout).writerows(lines)
     for column in model.table["columns"]:
-        if count := model.unknown[column["name"]]:
-            print("warning: column %r: in %d of %d rows the text is none of %s, and read as none" % (
-                column["name"], count, read, ", ".join(column["values"])), file=sys.stderr)
+        for kind, counts in ((UNKNOWN, model.unknown), (BEYOND, model.beyond)):
+            if count := counts[column["name"]]:
+                print("warning:", odd(column, kind, count, len(lines) - 1), file=sys.stderr)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    with_sides = sys.argv[1:2] == ["--side"]
+    if len(sys.argv) != 3 + with_sides:
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    main(*sys.argv[1 + with_sides:], sides=with_sides)
