@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -41,11 +42,7 @@ func RunLog(ctx context.Context, src Source, o Options) (*Log, *Report, error) {
 		return nil, report, err
 	}
 	rec.log.ChainID, rec.log.First, rec.log.Last = report.ChainID, report.First, report.Last
-	doc := o.Genesis
-	if doc == nil {
-		doc = src.Genesis()
-	}
-	g, err := app.DecodeGenesis(doc.AppState)
+	g, err := app.DecodeGenesis(cmp.Or(o.Genesis, src.Genesis()).AppState)
 	if err != nil {
 		return nil, report, err
 	}

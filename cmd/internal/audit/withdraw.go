@@ -69,8 +69,7 @@ type closed struct {
 // RunWithdraw replays the chain of a source, and reports how much of a participant is in its models.
 func RunWithdraw(ctx context.Context, src Source, o Options, participant uint32) (*Withdrawal, *Report, error) {
 	var rounds []closed
-	var initial *app.State
-	var last *app.State
+	var initial, last *app.State
 	var left *uint64
 	o.Executed = func(b Executed) error {
 		if initial == nil {

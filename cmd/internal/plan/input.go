@@ -112,9 +112,7 @@ func (in Input) fillIn() (Input, rules.Rule, error) {
 	if err != nil {
 		return in, nil, err
 	}
-	if in.SamplingRate == 0 {
-		in.SamplingRate = float64(in.Batch) / float64(in.Samples)
-	}
+	in.SamplingRate = cmp.Or(in.SamplingRate, float64(in.Batch)/float64(in.Samples))
 	if err := check(in.SamplingRate > 0 && in.SamplingRate <= 1,
 		"sampling rate %v, want above 0 and at most 1", in.SamplingRate); err != nil {
 		return in, nil, err

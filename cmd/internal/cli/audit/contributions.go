@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -77,11 +78,7 @@ func (o *contributionsOptions) run(r *command.Run, args []string) (err error) {
 func (o *contributionsOptions) estimate(r *command.Run, src audit.Source, how audit.Options) (*audit.Report,
 	contribution.Report, error) {
 	none := contribution.Report{}
-	doc := how.Genesis
-	if doc == nil {
-		doc = src.Genesis()
-	}
-	g, err := app.DecodeGenesis(doc.AppState)
+	g, err := app.DecodeGenesis(cmp.Or(how.Genesis, src.Genesis()).AppState)
 	if err != nil {
 		return nil, none, err
 	}

@@ -195,11 +195,7 @@ func (o *options) earlier(ctx context.Context, src source.Source, how source.Opt
 	if err != nil {
 		return nil, fmt.Errorf("--after: %w", err)
 	}
-	doc := how.Genesis
-	if doc == nil {
-		doc = src.Genesis()
-	}
-	_, e, err := dossier.Open(ctx, data, source.Founded(doc))
+	_, e, err := dossier.Open(ctx, data, source.Founded(cmp.Or(how.Genesis, src.Genesis())))
 	if err != nil {
 		return nil, fmt.Errorf("--after: %s: %w", o.after, err)
 	}

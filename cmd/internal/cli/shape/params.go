@@ -181,9 +181,7 @@ func (o *Options) fromPreset(n int, warn func(string)) (params.Params, error) {
 				warn(o.Data + ": " + doubt)
 			}
 		}
-		if own.Examples == 0 {
-			own.Examples = d.Examples // the data are those of one participant
-		}
+		own.Examples = cmp.Or(own.Examples, d.Examples) // the data are those of one participant
 	}
 	return preset.Make(cmp.Or(o.Preset, preset.Names()[0]), n, own)
 }

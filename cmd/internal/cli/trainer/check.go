@@ -2,6 +2,7 @@
 package trainer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,9 +130,7 @@ func verdict(ctx context.Context, report trainer.Report) error {
 
 // params returns the parameters that a check is for.
 func (o *checkOptions) params(args []string) (params.Params, error) {
-	if o.file == "" {
-		o.file = filepath.Join(filepath.Dir(script(args)), "params.json")
-	}
+	o.file = cmp.Or(o.file, filepath.Join(filepath.Dir(script(args)), "params.json"))
 	p, err := preset.Load(o.file)
 	if err != nil {
 		return p, fmt.Errorf("--params: %w", err)
