@@ -14,6 +14,7 @@ import (
 	sm "github.com/cometbft/cometbft/state"
 	cmtstore "github.com/cometbft/cometbft/store"
 	"github.com/cometbft/cometbft/types"
+	"github.com/syndtr/goleveldb/leveldb/opt"
 
 	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/store"
@@ -58,7 +59,7 @@ func OpenHome(c *config.Config) (h *Home, err error) {
 			err = fmt.Errorf("%w (a node that was never started has no chain)", err)
 			return nil
 		}
-		db, failed := dbm.NewDB(name, dbm.BackendType(c.DBBackend), c.DBDir())
+		db, failed := openReadOnly(c, name)
 		if damage := store.DamageOf(filepath.Join(c.DBDir(), name+".db"), failed); errors.Is(damage, store.ErrDamage) {
 			err = damage
 			return nil
@@ -85,6 +86,14 @@ func OpenHome(c *config.Config) (h *Home, err error) {
 			h.blocks.Height(), h.next)
 	}
 	return h, nil
+}
+
+// openReadOnly opens a database so that nothing changes in its files, where the backend is LevelDB.
+func openReadOnly(c *config.Config, name string) (dbm.DB, error) {
+	if c.DBBackend != string(dbm.GoLevelDBBackend) {
+		return dbm.NewDB(name, dbm.BackendType(c.DBBackend), c.DBDir())
+	}
+	return dbm.NewGoLevelDBWithOpts(name, c.DBDir(), &opt.Options{ReadOnly: true})
 }
 
 // Genesis returns the genesis of config/genesis.json.

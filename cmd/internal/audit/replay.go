@@ -72,7 +72,7 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 		o.Now = time.Now
 	}
 	start := o.Now()
-	r, err := begin(src, o.Genesis)
+	r, err := begin(src, cmp.Or(o.Genesis, src.Genesis()))
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +112,8 @@ func At(height uint64, done float64, elapsed time.Duration) Progress {
 	return p
 }
 
-// begin returns a replay before its first block. If doc is nil, it takes the source's genesis.
+// begin returns a replay before its first block.
 func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
-	doc = cmp.Or(doc, src.Genesis())
 	if err := genesis.Complete(doc); err != nil {
 		return nil, fmt.Errorf("genesis: %w", err)
 	}

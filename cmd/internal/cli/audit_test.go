@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,7 +88,9 @@ func TestAudit(t *testing.T) {
 	require.Equal(t, tampered, r.Divergence.Transactions[0].Index)
 	require.Equal(t, "gradient", r.Divergence.Transactions[0].Kind)
 	require.Equal(t, hash, r.Divergence.Transactions[0].Hash)
+	before := filesOf(t, filepath.Join(home, "data"))
 	text, _, code = spdl(t, "audit", "replay", "--home", home)
+	require.Equal(t, before, filesOf(t, filepath.Join(home, "data")), "a replay changes no file of the home")
 	require.Equal(t, 1, code)
 	require.Contains(t, text, fmt.Sprintf("DIVERGENCE at height %d", height))
 	require.NotContains(t, text, "is what its blocks say")
@@ -152,4 +155,19 @@ func tamper(t *testing.T, home string, from int) (height, index int, hash string
 	x, err = tx.Decode(b.Data.Txs[index])
 	require.NoError(t, err, "still a transaction by its form")
 	return height, index, hex.EncodeToString(x.Hash[:])
+}
+
+// filesOf returns what each file below a folder holds, but the locks.
+func filesOf(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || entry.Name() == "LOCK" {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		all[path] = string(raw)
+		return err
+	}))
+	return all
 }

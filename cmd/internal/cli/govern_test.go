@@ -123,6 +123,11 @@ func TestGovern(t *testing.T) {
 	var ps []app.Participant
 	c.ask(0, &ps, "query", "participants")
 	require.Equal(t, []byte(next.Public()), ps[0].PubKey)
+	shown := map[string]any{}
+	text, _, _ := spdl(t, "keys", "show", "--home", c.home0, "-o", "json")
+	require.NoError(t, json.Unmarshal([]byte(text), &shown))
+	require.Equal(t, hex.EncodeToString(ps[0].Id), shown["participant_id"], "a rotated key has the id of the first")
+	require.Equal(t, true, shown["registered"])
 	stderr = c.ask(1, nil, "tx", "leave", "--home", c.home0, "--key",
 		file+fmt.Sprintf(".%x.old", []byte(old.Public()[:4])))
 	require.Contains(t, stderr, "former key of participant 0")
@@ -197,6 +202,9 @@ func TestGovern(t *testing.T) {
 	var offences []app.Offence
 	c.ask(0, &offences, "query", "evidence")
 	require.Len(t, offences, 1)
+	var named []struct{ Of string }
+	c.ask(0, &named, "query", "evidence")
+	require.Equal(t, "gradient", named[0].Of)
 	var standings []query.Standing
 	c.ask(0, &standings, "query", "reputation")
 	require.False(t, standings[1].MayLead)

@@ -61,6 +61,8 @@ func TestKeys(t *testing.T) {
 		requireNoSecret(t, dir, stdout)
 		id, _, _ := spdl(t, "show-node-id", "--home", dir)
 		require.Contains(t, stdout, strings.TrimSpace(id))
+		require.Contains(t, stdout, map[string]string{"text": "unless the signing key was rotated: no node of the home says",
+			"json": `"registered": false`}[form])
 	}
 	file := filepath.Join(t.TempDir(), "new.json")
 	stdout, stderr, code := spdl(t, "keys", "new", file)

@@ -15,44 +15,28 @@ type HomeLine struct {
 
 // HomeLines returns the node's declaration as lines of text for an operator.
 func HomeLines(h *query.Home) (all []HomeLine) {
-	add := func(concern bool, name, format string, args ...any) {
-		all = append(all, HomeLine{name, fmt.Sprintf(format, args...), concern})
+	add := func(holds, concern bool, name, format string, args ...any) {
+		if holds {
+			all = append(all, HomeLine{name, fmt.Sprintf(format, args...), concern})
+		}
 	}
-	if h.Worker != "" {
-		add(true, "worker", "%s: this home trains nothing; the node's log has the reason", h.Worker)
-	}
-	if h.Convicted != "" {
-		add(true, "convicted", "%s: the reputation of this home's participant is 0 (spdl doctor)", h.Convicted)
-	}
-	if h.Resting {
-		add(true, "resting", "rounds close without waiting for the gradient of this home's participant, which was late; "+
-			"%s", rest(h))
-	}
-	if h.Trainer == query.TrainerFree {
-		add(false, "trainer", `%s: it can read the node's keys and send the data away (worker.sandbox is "off")`, h.Trainer)
-	} else if h.Trainer != "" {
-		add(false, "trainer", "%s", h.Trainer)
-	}
-	if h.Signer == query.SignerAway {
-		add(true, "signer", "%s: the participant is absent until it answers (spdl doctor)", h.Signer)
-	} else if h.Signer != "" {
-		add(false, "signer", "%s", h.Signer)
-	}
-	if h.ValidatorSigner == query.SignerAway {
-		add(true, "validator", "signer %s: the validator signs no block (spdl doctor)", h.ValidatorSigner)
-	} else if h.ValidatorSigner != "" {
-		add(false, "validator", "signer %s", h.ValidatorSigner)
-	}
-	if h.Validator != "" {
-		add(true, "validator", "%s: after a restore it signs nothing until the chain has decided blocks without it "+
-			"(spdl doctor)", h.Validator)
-	}
-	if h.IsSilent() {
-		add(true, "validator", "silent: no vote of it in the last %d blocks (spdl doctor)", h.BlocksSinceVote)
-	}
-	if h.Consent != "" {
-		add(h.Consent != home.ConsentGiven, "consent", "%s (spdl consent)", h.Consent)
-	}
+	add(h.Worker != "", true, "worker", "%s: this home trains nothing; the node's log has the reason", h.Worker)
+	add(h.Convicted != "", true, "convicted", "%s: the reputation of this home's participant is 0 (spdl doctor)",
+		h.Convicted)
+	add(h.Resting, true, "resting", "rounds close without waiting for the gradient of this home's participant, which was "+
+		"late; %s", rest(h))
+	free, away, gone := h.Trainer == query.TrainerFree, h.Signer == query.SignerAway, h.ValidatorSigner == query.SignerAway
+	add(free, false, "trainer", `%s: it can read the node's keys and send the data away (worker.sandbox is "off")`,
+		h.Trainer)
+	add(!free && h.Trainer != "", false, "trainer", "%s", h.Trainer)
+	add(away, true, "signer", "%s: the participant is absent until it answers (spdl doctor)", h.Signer)
+	add(!away && h.Signer != "", false, "signer", "%s", h.Signer)
+	add(gone, true, "validator", "signer %s: the validator signs no block (spdl doctor)", h.ValidatorSigner)
+	add(!gone && h.ValidatorSigner != "", false, "validator", "signer %s", h.ValidatorSigner)
+	add(h.Validator != "", true, "validator", "%s: after a restore it signs nothing until the chain has decided blocks "+
+		"without it (spdl doctor)", h.Validator)
+	add(h.IsSilent(), true, "validator", "silent: no vote of it in the last %d blocks (spdl doctor)", h.BlocksSinceVote)
+	add(h.Consent != "", h.Consent != home.ConsentGiven, "consent", "%s (spdl consent)", h.Consent)
 	return all
 }
 

@@ -52,9 +52,7 @@ func find(root string) ([]part, error) {
 		for _, line := range lines {
 			field := strings.Split(line, "\t")
 			top := field[2]
-			if dirs[top] == nil {
-				dirs[top] = &part{name: field[0], version: field[1]}
-			}
+			dirs[top] = cmp.Or(dirs[top], &part{name: field[0], version: field[1]})
 			// a package may have a licence of its own, in its folder below the module's
 			for dir := field[3]; strings.HasPrefix(dir, top); dir = filepath.Dir(dir) {
 				dirs[top].files = append(dirs[top].files, legalFiles(dir)...)

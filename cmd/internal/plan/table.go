@@ -93,10 +93,7 @@ func (in Input) mu(multiplier float64) float64 { return math.Sqrt(float64(in.Rou
 
 // meanNoise returns the noise in the mean of a participant's gradients over all rounds, in clip norms.
 func (in Input) meanNoise(multiplier float64) float64 {
-	d := in.External
-	if d == 0 {
-		d = in.Model.Dim()
-	}
+	d := cmp.Or(in.External, in.Model.Dim())
 	return multiplier * math.Sqrt(float64(d)/float64(in.Rounds)) / float64(in.Batch)
 }
 

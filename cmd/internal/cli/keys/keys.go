@@ -2,6 +2,7 @@
 package keys
 
 import (
+	"context"
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/hex"
@@ -28,7 +29,8 @@ func Commands() *cobra.Command {
 // publicKeys holds the public keys and ids of a home.
 type publicKeys struct {
 	File        string     `json:"file"`
-	Participant string     `json:"participant_id"` // of a participant that never rotated its signing key
+	Participant string     `json:"participant_id"` // unless Registered, of a participant whose signing key never rotated
+	Registered  bool       `json:"registered"`     // the home's node has an active participant with the signing key
 	Signing     publicKey  `json:"signing_key"`
 	VRF         publicKey  `json:"vrf_key"`
 	Consensus   *publicKey `json:"consensus_key,omitempty"`
@@ -47,9 +49,8 @@ func public(key ed25519.PublicKey) publicKey {
 
 func publicOf(file string, keys worker.PublicKeys) publicKeys {
 	id := app.ParticipantID(keys.Signing)
-	return publicKeys{
-		File: file, Participant: hex.EncodeToString(id[:]), Signing: public(keys.Signing), VRF: public(keys.VRF),
-	}
+	return publicKeys{File: file, Participant: hex.EncodeToString(id[:]), Signing: public(keys.Signing),
+		VRF: public(keys.VRF)}
 }
 
 // shown returns the public keys of --key, of the home, or of its signer, and where the keys are.
@@ -69,8 +70,23 @@ func shown(r *command.Run, key string, c *config.Config, a home.AppConfig) (file
 	return a.Worker.Signer, p.PublicKeys, err
 }
 
+// ask takes the participant's id from the home's node, if that answers: a rotated key has the id of the first.
+func (k *publicKeys) ask(r *command.Run, signing ed25519.PublicKey) {
+	c, err := r.Client("")
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context, command.QueryTimeout)
+	defer cancel()
+	all, _ := c.Participants(ctx)
+	if p, err := Holder(all, k.File, signing); err == nil {
+		k.Participant, k.Registered = hex.EncodeToString(p.Id), true
+	}
+}
+
 func (k publicKeys) text(w io.Writer) {
-	fmt.Fprintf(w, "file            %s\nparticipant id  %s, unless the signing key was rotated\n", k.File, k.Participant)
+	unless := map[bool]string{false: ", unless the signing key was rotated: no node of the home says"}[k.Registered]
+	fmt.Fprintf(w, "file            %s\nparticipant id  %s%s\n", k.File, k.Participant, unless)
 	line := func(name string, key publicKey) { fmt.Fprintf(w, "%-16s%s  %s\n", name, key.Hex, key.Base64) }
 	line("signing key", k.Signing)
 	line("vrf key", k.VRF)
@@ -88,7 +104,8 @@ func keysShow() *cobra.Command {
 		Use:   "show",
 		Short: "Print the home's public keys: of the participant, its validator and its node",
 		Long: "Print the home's public keys: of the participant, its validator and its node. No private part is printed.\n" +
-			"The participant id is that of the signing key: once the key is rotated the chain keeps the first one's.",
+			"The participant id is that of the home's node, if it answers, else that of the signing key: if a key is rotated\n" +
+			"the chain keeps the first one's.",
 		Example: "  spdl keys show --home ./node",
 	}, command.AtHome(func(r *command.Run, c *config.Config, a home.AppConfig, _ []string) error {
 		store := r.Keystore()
@@ -97,6 +114,7 @@ func keysShow() *cobra.Command {
 			return err
 		}
 		k := publicOf(file, keys)
+		k.ask(r, keys.Signing)
 		switch consensus, err := store.LoadValidatorKey(c.PrivValidatorKeyFile()); {
 		case err == nil:
 			p := public(consensus.Public().(ed25519.PublicKey))

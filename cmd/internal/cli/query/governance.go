@@ -91,9 +91,9 @@ var consortiumQuestions = []question{
 	{use: "evidence", example: "spdl query evidence",
 		short: "Proven offences: equivocations, and what CometBFT proved of validators",
 		path:  fixed("offences"),
-		ask: table((*client.Client).Evidence, "participant\tof\tepoch\tround\tview\tproven at\tevidence",
-			func(o app.Offence) string {
-				return fmt.Sprintf("%d\t%s\t%d\t%d\t%d\t%d\t%x", o.Participant, o.Cause(), o.Epoch, o.Round, o.View, o.Height,
+		ask: table(offences, "participant\tof\tepoch\tround\tview\tproven at\tevidence",
+			func(o offence) string {
+				return fmt.Sprintf("%d\t%s\t%d\t%d\t%d\t%d\t%x", o.Participant, o.Of, o.Epoch, o.Round, o.View, o.Height,
 					o.Evidence)
 			})},
 	{use: "epochs", example: "spdl query epochs",
@@ -139,6 +139,21 @@ var consortiumQuestions = []question{
 			all, err := ask(ctx)
 			return all, func(w io.Writer) { refusalsText(w, all) }, err
 		}},
+}
+
+// offence is an offence with the name of what it is of.
+type offence struct {
+	app.Offence
+	Of string `json:"of"`
+}
+
+func offences(c *client.Client, ctx context.Context) ([]offence, error) {
+	proven, err := c.Evidence(ctx)
+	all := make([]offence, len(proven))
+	for i, o := range proven {
+		all[i] = offence{o, o.Cause()}
+	}
+	return all, err
 }
 
 // printMembers writes a line for each participant that was ever registered. The heights of joining
