@@ -1,6 +1,7 @@
 package preset
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -16,11 +17,7 @@ const Delta = 1e-6
 // neighbours if one data set is the other without one example. For batches of fixed size the
 // accountant proves no amplification by sampling, so MechanismOf sets their sampling rate to 1.
 func MechanismOf(p params.Privacy) accountant.Mechanism {
-	m := accountant.Mechanism{SamplingRate: p.SamplingRate, NoiseMultiplier: p.NoiseMultiplier}
-	if m.SamplingRate == 0 {
-		m.SamplingRate = 1
-	}
-	return m
+	return accountant.Mechanism{SamplingRate: cmp.Or(p.SamplingRate, 1), NoiseMultiplier: p.NoiseMultiplier}
 }
 
 // Account fills in the ledger: the cost of a participation, and the budget. If epsilon does not pay
@@ -32,9 +29,7 @@ func Account(p *params.Params) error {
 		p.Privacy.Epsilon, p.Privacy.Delta, p.Privacy.Cost, p.Privacy.Budget = 0, 0, nil, nil
 		return nil
 	}
-	if p.Privacy.Delta == 0 {
-		p.Privacy.Delta = Delta
-	}
+	p.Privacy.Delta = cmp.Or(p.Privacy.Delta, Delta)
 	err := calibrate(p)
 	if err != nil {
 		return err
