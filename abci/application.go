@@ -106,9 +106,7 @@ func New(o Options) (*Application, error) {
 	o.Logger = cmp.Or(o.Logger, log.NewNopLogger())
 	o.StateMachine = cmp.Or(o.StateMachine, app.Version)
 	o.GenesisVersion = cmp.Or(o.GenesisVersion, o.StateMachine)
-	if o.Host == nil {
-		o.Host = NoHost{}
-	}
+	o.Host = cmp.Or[Host](o.Host, NoHost{})
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -24,8 +24,7 @@ const (
 		"decides nothing"
 	ownGradientLate = "this worker's gradient came when the round could close without it: its training steps are " +
 		"slower than the round waits"
-	remedy = "on every node set proposal.wait above the longest training step and consensus.timeout_propose " +
-		"above that, " +
+	remedy = "on every node set proposal.wait above the longest training step and consensus.timeout_propose above that, " +
 		"or give the chain larger election.view_blocks and quorum_blocks (docs/CONFIGURATION.md#slow-training-steps)"
 )
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -65,10 +66,8 @@ func (j joinOp) isObsolete(s *State) bool { return j.checkPossible(s) != nil }
 func (j joinOp) keys() keys { return keys{j.PubKey, j.VrfKey, j.ConsensusKey} }
 
 func (j joinOp) describe() Description {
-	id, consensus := ParticipantID(j.PubKey), hex.EncodeToString(j.ConsensusKey)
-	if consensus == "" {
-		consensus = "none, a worker alone"
-	}
+	id := ParticipantID(j.PubKey)
+	consensus := cmp.Or(hex.EncodeToString(j.ConsensusKey), "none, a worker alone")
 	return Description{
 		Summary:    "join of " + j.Moniker,
 		Attributes: []Attribute{{"id", hex.EncodeToString(id[:])}, {"moniker", j.Moniker}},

@@ -10,12 +10,8 @@ import (
 // Accounted reports whether the ledger covers every vector that the participants released: the running epoch and every
 // ended epoch with a closed round have costs. If an epoch has no costs, an epsilon from the ledger is too small.
 func Accounted(running params.Params, ended []Epoch) bool {
-	for _, e := range ended {
-		if e.Rounds > 0 && len(e.Params.Privacy.Cost) == 0 {
-			return false
-		}
-	}
-	return len(running.Privacy.Cost) > 0
+	free := func(e Epoch) bool { return e.Rounds > 0 && len(e.Params.Privacy.Cost) == 0 }
+	return len(running.Privacy.Cost) > 0 && !slices.ContainsFunc(ended, free)
 }
 
 // KnownNoise reports whether the noise of some epoch may come from public seeds. Such a chain is a

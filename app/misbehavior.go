@@ -117,12 +117,7 @@ func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, 
 
 // hasMisbehaved reports whether the participant's validator has an offence on record that no restore has settled.
 func (s *State) hasMisbehaved(p *Participant) bool {
-	for _, o := range s.Offences {
-		if o.Misbehavior != 0 && o.weighsOn(p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Offences, func(o Offence) bool { return o.Misbehavior != 0 && o.weighsOn(p) })
 }
 
 // toJail returns the participants that lose their validators at the next boundary. With reputation.unseat these are all

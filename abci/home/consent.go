@@ -37,19 +37,19 @@ func ConsentLog(c *config.Config) *consent.Log { return consent.Open(consentFile
 
 func consentFile(c *config.Config) string { return filepath.Join(c.RootDir, "config", "consent.jsonl") }
 
-// DecisionOn returns a participant's decision on an epoch, and the record of that decision, as consent.DecisionOf does.
+// DecisionOn returns a participant's decision on an epoch, as consent.DecisionOf does.
 func DecisionOn(log *consent.Log, chainID string, epoch uint64, p params.Params,
-	who app.Participant) (consent.Decision, consent.Record, error) {
+	who app.Participant) (consent.Decision, error) {
 	about, err := consent.SubjectOf(chainID, epoch, p)
 	if err != nil {
-		return consent.Awaited, consent.Record{}, err
+		return consent.Awaited, err
 	}
 	all, err := log.Records()
 	if err != nil {
-		return consent.Awaited, consent.Record{}, err
+		return consent.Awaited, err
 	}
-	d, r := consent.DecisionOf(all, about, who)
-	return d, r, nil
+	d, _ := consent.DecisionOf(all, about, who)
+	return d, nil
 }
 
 // consentOf returns the function for worker.Config.Consent, which asks the home's log for the
@@ -60,7 +60,7 @@ func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 	}
 	log := ConsentLog(c)
 	return func(t worker.Task) error {
-		d, _, err := DecisionOn(log, t.ChainID, t.Epoch, t.Params, t.Participant)
+		d, err := DecisionOn(log, t.ChainID, t.Epoch, t.Params, t.Participant)
 		switch {
 		case err != nil:
 			return fmt.Errorf("%w: %w", worker.ErrConsent, err)
@@ -147,7 +147,7 @@ func decision(log *consent.Log, a AppConfig, p Participant) func(*app.State) str
 		case !known:
 			return ConsentAwaited
 		}
-		d, _, err := DecisionOn(log, s.ChainID, s.Progress.Epoch, s.Params, who)
+		d, err := DecisionOn(log, s.ChainID, s.Progress.Epoch, s.Params, who)
 		if err != nil {
 			return err.Error()
 		}

@@ -19,6 +19,28 @@ import (
 // ErrPaused means that the validator signs nothing, because its earlier signatures are not known.
 var ErrPaused = errors.New("nothing is signed")
 
+// Gate is a private validator that signs nothing while Check returns an error.
+type Gate struct {
+	types.PrivValidator
+	Check func() error
+}
+
+// SignVote implements types.PrivValidator.
+func (g Gate) SignVote(chainID string, vote *cmtproto.Vote) error {
+	if err := g.Check(); err != nil {
+		return err
+	}
+	return g.PrivValidator.SignVote(chainID, vote)
+}
+
+// SignProposal implements types.PrivValidator.
+func (g Gate) SignProposal(chainID string, proposal *cmtproto.Proposal) error {
+	if err := g.Check(); err != nil {
+		return err
+	}
+	return g.PrivValidator.SignProposal(chainID, proposal)
+}
+
 // PausedValidator is a validator that signs nothing until the home's SignPause has ended, so that
 // it does not sign a second vote at the height that was open when its former host stopped. The
 // pause ends after PauseBlocks consecutive blocks that
@@ -29,7 +51,7 @@ var ErrPaused = errors.New("nothing is signed")
 //   - have no vote of the validator in their last commit. Such a vote means that another process still
 //     signs with the validator's key.
 type PausedValidator struct {
-	types.PrivValidator
+	Gate
 	config  *config.Config
 	key     crypto.PubKey
 	syncing func() bool // whether the node is in block sync or state sync
@@ -53,7 +75,8 @@ func PauseSigning(c *config.Config, v types.PrivValidator, syncing func() bool, 
 	if err != nil {
 		return nil, err
 	}
-	p := &PausedValidator{PrivValidator: v, config: c, key: key, syncing: syncing, log: logger, pause: pause}
+	p := &PausedValidator{config: c, key: key, syncing: syncing, log: logger, pause: pause}
+	p.Gate = Gate{v, p.err}
 	if pause != nil {
 		logger.Warn("the validator signs nothing until the chain has decided blocks without it", "blocks", PauseBlocks,
 			"since", pause.Since, "file", SignPauseFile(c))
@@ -106,22 +129,6 @@ func (p *PausedValidator) OnFinalized(b *abcitypes.RequestFinalizeBlock) {
 	}
 	p.pause = nil
 	p.log.Info("the validator signs from the next height on", "height", b.Height, "blocks", p.blocks)
-}
-
-// SignVote implements types.PrivValidator.
-func (p *PausedValidator) SignVote(chainID string, vote *cmtproto.Vote) error {
-	if err := p.err(); err != nil {
-		return err
-	}
-	return p.PrivValidator.SignVote(chainID, vote)
-}
-
-// SignProposal implements types.PrivValidator.
-func (p *PausedValidator) SignProposal(chainID string, proposal *cmtproto.Proposal) error {
-	if err := p.err(); err != nil {
-		return err
-	}
-	return p.PrivValidator.SignProposal(chainID, proposal)
 }
 
 // HasVoted reports whether votes, the votes of a commit, contain a vote of the validator that has the given address.

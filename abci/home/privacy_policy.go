@@ -1,6 +1,7 @@
 package home
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/cometbft/cometbft/config"
@@ -44,9 +45,7 @@ func requiredPrivacy(genesis params.Privacy, w WorkerConfig, t worker.Task) para
 	if w.MaxEpsilon > 0 {
 		d.Epsilon, d.Delta = w.MaxEpsilon, genesis.Delta
 	}
-	if d.Delta == 0 {
-		d.Delta = preset.Delta
-	}
+	d.Delta = cmp.Or(d.Delta, preset.Delta)
 	return d
 }
 

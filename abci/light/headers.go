@@ -3,6 +3,7 @@
 package light
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,9 +22,7 @@ import (
 // Light follows the chain from the trusted header with CometBFT's light client. Witnesses detect a
 // primary that shows a forged chain. Without witnesses the primary is also the witness.
 func Light(ctx context.Context, t Trust, primary provider.Provider, witnesses []provider.Provider) (Headers, error) {
-	if t.Period == 0 {
-		t.Period = DefaultPeriod
-	}
+	t.Period = cmp.Or(t.Period, DefaultPeriod)
 	if len(witnesses) == 0 {
 		witnesses = []provider.Provider{primary}
 	}

@@ -4,6 +4,7 @@ package light
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,9 +59,7 @@ type verifier struct {
 }
 
 func newVerifier(clients []*client.Client, h Home) (*verifier, error) {
-	if h.Trust.Period == 0 {
-		h.Trust.Period = DefaultPeriod
-	}
+	h.Trust.Period = cmp.Or(h.Trust.Period, DefaultPeriod)
 	s, err := genesisState(h.Genesis)
 	if err != nil {
 		return nil, fmt.Errorf("genesis: %w", err)

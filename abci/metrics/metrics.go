@@ -72,8 +72,7 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	gauge("clock_offset_seconds", "How far this host's clock is ahead of the median of its members' and "+
 		"persistent peers', below 0 behind; 0 with fewer than three of them.")
 	gauge("participants", "Active participants, N.")
-	gauge("participants_resting", "Active participants for which rounds do not wait, because they missed "+
-		"rounds.")
+	gauge("participants_resting", "Active participants for which rounds do not wait, because they missed rounds.")
 	gauge("byzantine", "Byzantine participants that the rule withstands now, f.")
 	gauge("offences", "Proven offences: equivocations and double votes.")
 	gauge("proposals_open", "Proposals that await approvals or a round boundary.")

@@ -18,10 +18,9 @@ var errDiverged = errors.New("this node has diverged from the chain")
 
 func divergenceError(reason string) error {
 	return fmt.Errorf("%w: more than two thirds of the validators signed a block that this node's state contradicts: %s. "+
-		"Its database is damaged, or its program (spdl version) or its config/genesis.json (sha256sum; look there first "+
-		"if it is block 1 or 2) is another than the others'. Keep a copy of the home, find the "+
-		"first wrong height by spdl audit replay, then run spdl reset-state --yes with the right program and "+
-		"sync again", errDiverged, reason)
+		"Its database is damaged, or its program (spdl version) or its config/genesis.json (sha256sum; look there first if "+
+		"it is block 1 or 2) is another than the others'. Keep a copy of the home, find the first wrong height by spdl "+
+		"audit replay, then run spdl reset-state --yes with the right program and sync again", errDiverged, reason)
 }
 
 // recordDivergence writes home.DivergenceFile into a data folder. The file says that the node's

@@ -29,19 +29,9 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// New builds the CometBFT node of a home with an application. Each connection to the application
-// has its own lock, so that CheckTx can run while PrepareProposal waits.
-func New(c *config.Config, application abcitypes.Application, logger log.Logger) (*cmtnode.Node, error) {
-	keys := new(home.Keystore)
-	validator, err := keys.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
-	if err != nil {
-		return nil, err
-	}
-	return build(c, application, validator, logger, keys, new(databases.Set))
-}
-
-// build builds a node that uses the databases d.
-func build(c *config.Config, application abcitypes.Application, validator types.PrivValidator, logger log.Logger,
+// Build builds the CometBFT node of a home with an application, which uses the databases d. Each connection to the
+// application has its own lock, so that CheckTx can run while PrepareProposal waits.
+func Build(c *config.Config, application abcitypes.Application, validator types.PrivValidator, logger log.Logger,
 	s *home.Keystore, d *databases.Set, options ...cmtnode.Option) (*cmtnode.Node, error) {
 	d.State = func() *app.State { return stateOf(application) }
 	nodeKey, err := s.LoadNodeKey(c.NodeKeyFile())
@@ -55,7 +45,7 @@ func build(c *config.Config, application abcitypes.Application, validator types.
 		return nil, err
 	}
 	return databases.Build(c, func() (*cmtnode.Node, error) {
-		n, err := cmtnode.NewNode(c, signer{validator, executable(d.State)}, nodeKey,
+		n, err := cmtnode.NewNode(c, home.Gate{PrivValidator: validator, Check: executable(d.State)}, nodeKey,
 			clients{application}, func() (*types.GenesisDoc, error) { return home.ReadGenesis(c) },
 			d.Provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
 		if lookup := (p2p.ErrNetAddressLookup{}); errors.As(err, &lookup) {
@@ -339,7 +329,7 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 // application to the node's mempool.
 func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.PrivValidator, s *home.Keystore,
 	m *metrics.Metrics, logger log.Logger) (err error) {
-	r.Node, err = build(c, r.Application, signer{validator, r.network.CheckGap},
+	r.Node, err = Build(c, r.Application, home.Gate{PrivValidator: validator, Check: r.network.CheckGap},
 		logMonitor{logger, r.onError, r.upgradeHalt.stop}, s, &r.databases, r.network.Options(r.Application, c, m, logger)...)
 	if err != nil {
 		// CometBFT's replay may have reached a height of another version.

@@ -18,12 +18,14 @@ import (
 	"github.com/cometbft/cometbft/config"
 	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
 	"github.com/cometbft/cometbft/libs/log"
+	cmtnode "github.com/cometbft/cometbft/node"
 	protomem "github.com/cometbft/cometbft/proto/tendermint/mempool"
 	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/databases"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
@@ -298,9 +300,19 @@ func (failing) FinalizeBlock(context.Context, *abcitypes.RequestFinalizeBlock) (
 	return nil, errors.New("cannot")
 }
 
+// newNode builds the node of a home with an application.
+func newNode(c *config.Config, application abcitypes.Application) (*cmtnode.Node, error) {
+	keys := new(home.Keystore)
+	validator, err := keys.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	if err != nil {
+		return nil, err
+	}
+	return Build(c, application, validator, log.NewNopLogger(), keys, new(databases.Set))
+}
+
 func TestHaltIsNoticed(t *testing.T) {
 	c, _ := alone(t, 5)
-	n, err := New(c, failing{}, log.NewNopLogger())
+	n, err := newNode(c, failing{})
 	require.NoError(t, err)
 	require.NoError(t, n.Start())
 	consensus, err := consensusOf(n)

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/libs/log"
-	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
-	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/version"
@@ -40,9 +38,8 @@ func versionError(s *app.State, why error) error {
 			"Start the release of before until it stops there by itself, then the one of version %d", ErrVersion, plan.Name,
 			plan.Version, plan.Height, s.Height, program, plan.Version)
 	case upgraded && u.Height == s.Height+1:
-		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, %s. "+
-			"Height %d is the last that is executed here; nothing is signed after it. Put a release in place whose spdl "+
-			"version prints state machine %d, and start it",
+		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, %s. Height %d is the last that is executed "+
+			"here; nothing is signed after it. Put a release in place whose spdl version prints state machine %d, and start it",
 			ErrVersion, u.Name, u.Version, u.Height, program, s.Height, u.Version)
 	case upgraded:
 		return fmt.Errorf("%w: upgrade %q made it version %d at height %d, and the chain in this home is at height %d; %s. "+
@@ -60,12 +57,6 @@ func stateOf(application any) *app.State {
 	return nil
 }
 
-// signer is a private validator that signs nothing while check returns an error.
-type signer struct {
-	types.PrivValidator
-	check func() error
-}
-
 // executable returns a check for a height that needs another version of the state machine.
 func executable(state func() *app.State) func() error {
 	return func() error {
@@ -74,22 +65,6 @@ func executable(state func() *app.State) func() error {
 		}
 		return nil
 	}
-}
-
-// SignVote implements types.PrivValidator.
-func (s signer) SignVote(chainID string, vote *cmtproto.Vote) error {
-	if err := s.check(); err != nil {
-		return err
-	}
-	return s.PrivValidator.SignVote(chainID, vote)
-}
-
-// SignProposal implements types.PrivValidator.
-func (s signer) SignProposal(chainID string, proposal *cmtproto.Proposal) error {
-	if err := s.check(); err != nil {
-		return err
-	}
-	return s.PrivValidator.SignProposal(chainID, proposal)
 }
 
 // upgradeHalt is the state of a node's halt for an upgrade. The node halts before the first height

@@ -184,7 +184,7 @@ func TestSignerStops(t *testing.T) {
 	key, err := new(home.Keystore).LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
 	require.NoError(t, err)
 	var s *app.State
-	gate := signer{key, executable(func() *app.State { return s })}
+	gate := home.Gate{PrivValidator: key, Check: executable(func() *app.State { return s })}
 	vote := func(height int64) error {
 		return gate.SignVote("alone", &cmtproto.Vote{Type: cmtproto.PrevoteType, Height: height})
 	}

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"sync"
@@ -56,10 +57,7 @@ func (h *History) Grow(size uint64, records func(after *app.Record, each func(*a
 		h.hashes, h.places[leaf.Key], h.last = append(h.hashes, added...), place, r
 		return uint64(len(h.places)) < size
 	})
-	if err == nil {
-		err = failed
-	}
-	return err
+	return cmp.Or(err, failed)
 }
 
 // Round proves the record of a round that is closed in a state. It fails with ErrNoValue if the

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -63,10 +64,7 @@ func (sp byteRange) slice(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: from byte %d to before byte %d, there are %d", ErrBadQuery, sp.begin,
 			max(sp.end, sp.begin+1), n)
 	}
-	if sp.end == 0 {
-		sp.end = min(sp.begin+MaxRange, n)
-	}
-	return data[sp.begin:sp.end], nil
+	return data[sp.begin:cmp.Or(sp.end, min(sp.begin+MaxRange, n))], nil
 }
 
 // queryRange answers name/arg?range with bytes. An answer from the current state changes with the next block, so a

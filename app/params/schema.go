@@ -3,6 +3,7 @@ package params
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // maxWeight bounds the weight of a table's class from above, and 1/maxWeight bounds it from below.
@@ -31,15 +32,8 @@ func (c Column) Inputs() int {
 // Prepares reports whether the table has categories, missing values or weights of classes. Older
 // programs cannot read such a table.
 func (t *Table) Prepares() bool {
-	if t == nil {
-		return false
-	}
-	for _, c := range t.Columns {
-		if len(c.Values) > 0 || c.Others || c.Missing != nil {
-			return true
-		}
-	}
-	return len(t.Weights) > 0
+	prepares := func(c Column) bool { return len(c.Values) > 0 || c.Others || c.Missing != nil }
+	return t != nil && (len(t.Weights) > 0 || slices.ContainsFunc(t.Columns, prepares))
 }
 
 // validate checks the bounds of a column of numbers, or the names of a column of categories.

@@ -31,7 +31,7 @@ func (w *worker) awaitConsent(ctx context.Context) error {
 			return nil
 		}
 		w.logOnce(err.Error(), "epoch", epoch)
-		if _, err := w.awaitNext(ctx, w.Retry); err != nil {
+		if err := w.awaitNext(ctx, w.Retry); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ func (w *worker) delayResting(ctx context.Context) error {
 			"round", at.Round)
 	}
 	for waited := false; !waited || w.task.Phase == Missed; waited = true {
-		if _, err := w.awaitNext(ctx, 4*w.Retry); err != nil {
+		if err := w.awaitNext(ctx, 4*w.Retry); err != nil {
 			return err
 		}
 		if w.roundID() != at {

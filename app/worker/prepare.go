@@ -87,7 +87,7 @@ func (w *worker) startExternal(ctx context.Context) (*Trainer, error) {
 		}
 		w.Log("the trainer has not started, it is tried again", "err", err, "after", pause)
 		for again := time.Now().Add(pause); time.Now().Before(again); {
-			if _, err := w.awaitNext(ctx, time.Until(again)); err != nil {
+			if err := w.awaitNext(ctx, time.Until(again)); err != nil {
 				return nil, err
 			}
 			if w.task.Epoch != epoch || w.task.Finished {

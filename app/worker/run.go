@@ -111,7 +111,7 @@ func (w *worker) isSkipped(epoch, round uint64) bool {
 // if the round closes first.
 func (w *worker) awaitOverdue(ctx context.Context) error {
 	for at := w.roundID(); !w.task.Overdue; {
-		if _, err := w.awaitNext(ctx, 4*w.Retry); err != nil {
+		if err := w.awaitNext(ctx, 4*w.Retry); err != nil {
 			return err
 		}
 		if err := w.refreshTask(ctx); err != nil {
@@ -279,7 +279,7 @@ func (w *worker) trainRounds(ctx context.Context, trainer *Trainer, epoch uint64
 		switch {
 		case errors.Is(err, errNoGradient):
 			w.logOnce("no gradient, nothing signed and nothing spent: " + err.Error())
-			if _, err := w.awaitNext(ctx, w.Retry); err != nil {
+			if err := w.awaitNext(ctx, w.Retry); err != nil {
 				return false, err
 			}
 			continue
@@ -319,7 +319,7 @@ func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 				t = nil
 			}
 		}
-		if _, err := w.awaitNext(ctx, 4*w.Retry); err != nil {
+		if err := w.awaitNext(ctx, 4*w.Retry); err != nil {
 			return err
 		}
 	}
@@ -359,9 +359,8 @@ func (w *worker) roundID() params.RoundID {
 	return params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round}
 }
 
-// awaitNext waits up to d for the next round or phase. It returns true if a new round or phase has
-// begun, which is then in w.task.
-func (w *worker) awaitNext(ctx context.Context, d time.Duration) (bool, error) {
+// awaitNext waits up to d for the next round or phase, which is in w.task if it has begun.
+func (w *worker) awaitNext(ctx context.Context, d time.Duration) error {
 	wait, cancel := context.WithTimeout(ctx, d)
 	task, err := w.chain.Await(wait, w.public(), w.task)
 	cancel()
@@ -369,12 +368,12 @@ func (w *worker) awaitNext(ctx context.Context, d time.Duration) (bool, error) {
 	case err == nil:
 		w.task = task
 		w.reloadIfRotated(ctx)
-		return true, nil
+		return nil
 	case ctx.Err() != nil:
-		return false, ctx.Err()
+		return ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		return false, nil
+		return nil
 	}
 	w.logWait(ctx, err)
-	return false, w.pause(ctx)
+	return w.pause(ctx)
 }

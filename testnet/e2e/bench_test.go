@@ -26,6 +26,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/databases"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
@@ -321,7 +322,12 @@ func startBaseline(
 			return nodes, stop, err
 		}
 		b := newBaseline(len(n.Nodes), a.Proposal.Wait.Duration, db)
-		nd, err := node.New(c, b, log.NewNopLogger())
+		keys := new(home.Keystore)
+		validator, err := keys.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+		if err != nil {
+			return nodes, stop, err
+		}
+		nd, err := node.Build(c, b, validator, log.NewNopLogger(), keys, new(databases.Set))
 		if err != nil {
 			return nodes, stop, err
 		}
