@@ -209,7 +209,9 @@ func (d description) params(c trainerConfig, o Options) (params.Params, error) {
 	own := preset.Own{Model: &m, Examples: max(1, d.Examples/o.Validators), Rounds: o.Rounds, Epsilon: o.Epsilon,
 		Norm: d.Norm, Gradient: d.Gradient}
 	p, err := preset.Make(preset.NameExternal, o.Validators, own)
-	if rate := &p.Training.LearningRate; d.Step > 0 && d.Step < *rate && d.Loads {
+	if rate := &p.Training.LearningRate; o.LearningRate > 0 {
+		*rate = o.LearningRate
+	} else if d.Step > 0 && d.Step < *rate && d.Loads {
 		fmt.Fprintf(o.Log, "warning: at a learning rate above %g (--learning-rate), as this one, the first layer's units "+
 			"may go dead if the rows of load are standardised: they are private, and were not looked at\n", d.Step)
 	} else if d.Step > 0 && d.Step < *rate {

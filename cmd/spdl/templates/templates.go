@@ -70,13 +70,14 @@ func tensor(name, init string, shape ...uint32) params.Tensor {
 
 // Options are the user's choices for a study.
 type Options struct {
-	Validators int
-	Sites      []string  // files of a table, one for each validator, in place of a module's Data; none otherwise
-	Rounds     uint64    // 0 stands for the template's
-	Epsilon    float64   // 0 stands for the template's
-	Clipping   string    // "" stands for the template's
-	Python     string    // the interpreter
-	Log        io.Writer // gets the output of a model's file that fails, warnings, and where its groups are the unit
+	Validators   int
+	Sites        []string  // files of a table, one for each validator, in place of a module's Data; none otherwise
+	Rounds       uint64    // 0 stands for the template's
+	Epsilon      float64   // 0 stands for the template's
+	LearningRate float64   // 0 stands for the template's, or for that of the module and its rows
+	Clipping     string    // "" stands for the template's
+	Python       string    // the interpreter
+	Log          io.Writer // gets the output of a model's file that fails, warnings, and where its groups are the unit
 }
 
 // Write writes a study to a folder, which must not exist or be empty. It returns the parameters.
@@ -107,6 +108,7 @@ func (t Template) params(o Options) (params.Params, error) {
 	s := t.study
 	s.Examples /= o.Validators
 	s.Rounds, s.Epsilon = cmp.Or(o.Rounds, s.Rounds), cmp.Or(o.Epsilon, s.Epsilon)
+	s.LearningRate = cmp.Or(o.LearningRate, s.LearningRate)
 	s.Model.Clipping = cmp.Or(o.Clipping, s.Model.Clipping)
 	return preset.External(o.Validators, s)
 }

@@ -55,6 +55,8 @@ func New() *cobra.Command {
 	command.Flag(cmd, &o.Rounds, "rounds", 0, "rounds (default: the template's)").Positive()
 	command.Flag(cmd, &o.Epsilon, "epsilon", 0, "privacy budget of every participant, which sets the noise (default: the "+
 		"template's)").Positive()
+	command.Flag(cmd, &o.LearningRate, "learning-rate", 0, "learning rate (default: one for model, rows and noise)").
+		Positive()
 	command.Flag(cmd, &o.Clipping, "clipping", "", "who clips an example's gradient: rows (SPDL) or sum (the trainer; "+
 		"default: the template's)").Values(params.ClippingRows, params.ClippingSum)
 	command.Flag(cmd, &o.Python, "python", "python3", "the interpreter, as net.toml names it")

@@ -120,16 +120,19 @@ def of_frame(frame: Any, described: Dict[str, Any], centred: bool, comma: bool) 
     named = [c["name"] for c in described["columns"]]
     if absent := [name for name in named if name not in frame.columns]:
         raise ValueError("the rows have no column %s" % ", ".join(absent))
-    rows = [[row[name] for name in named] for row in frame.to_dict("records")]
-    for i, c in enumerate(described["columns"]):
+    rows, notes = [], np.zeros((len(named), 3), int)
+    for at, row in enumerate(frame.to_dict("records")):
         try:
-            notes = [inputs(row[i], c, comma)[2] for row in rows]
-        except ValueError:
-            continue  # raised below, with the row
+            read = [inputs(row[c["name"]], c, comma)[2] for c in described["columns"]]
+        except ValueError as e:
+            raise ValueError("row %d, from 0: %s" % (at, e)) from None
+        rows.append([row[name] for name in named])
+        notes[range(len(named)), read] += 1
+    for c, n in zip(described["columns"], notes):
         for note in (UNKNOWN, BEYOND):
-            if n := notes.count(note):
-                warnings.warn(odd(c, note, n, len(rows)), stacklevel=3)
-    return _made(described, centred, rows, comma)
+            if n[note]:
+                warnings.warn(odd(c, note, n[note], len(rows)), stacklevel=3)
+    return _made(described, centred, rows, comma) if rows else one(described, centred)[0][:0]
 
 
 def filled(x: Array, y: Array, x_test: Array, y_test: Array) -> Data:
@@ -162,7 +165,7 @@ def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Op
     known: List[str] = []
     groups: List[str] = []
     tested: List[bool] = []
-    unknown = np.zeros(len(columns), int)
+    notes = np.zeros((len(columns), 3), int)  # how many values of each column have each note of predict.inputs
     with opened(path) as f:
         separator = _separator(f.readline())
         f.seek(0)
@@ -188,7 +191,7 @@ def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Op
                 raise ValueError("%s line %d: %s" % (path, rows.line_num, e)) from None
             values.append([x for one in read for x in one[0]])
             middle = middle or [x for one in read for x in one[1]]
-            unknown += [one[2] for one in read]
+            notes[range(len(columns)), [one[2] for one in read]] += 1
             labels.append(classes.get(said, 0))
             known.append(said if said in classes else "")
             if group is not None:
@@ -196,10 +199,10 @@ def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Op
                 tested.append(group_for_testing(groups[-1]))
             else:
                 tested.append(text_for_testing({name: row[i].strip() for i, name in enumerate(header)}))
-    for c, n in zip(columns, unknown):
-        if 2 * n > len(values):
-            print("warning: column %r: %d of %d texts are none of %s, and read as none"
-                  % (c["name"], n, len(values), ", ".join(c["values"])), file=sys.stderr, flush=True)
+    for c, n in zip(columns, notes):
+        for note in (UNKNOWN, BEYOND):
+            if n[note] and (predicting or note == UNKNOWN and 2 * n[note] > len(values)):
+                print("warning:", odd(c, note, n[note], len(values)), file=sys.stderr, flush=True)
     y, test = np.array(labels, dtype=np.int64), np.array(tested, dtype=bool)
     if hello:
         hello.tested, hello.labels = test, known

@@ -56,13 +56,16 @@ def rebuild(build: Callable[..., Any], model: str, data: str = "") -> Any:
 
 
 def probabilities(build: Callable[..., Any], model: str, rows: Any, comma: bool = True) -> Any:
-    """The probability of each class that the file model gives to rows, a row of a NumPy array for each: of a DataFrame
-    with the columns of a study's schema, where None and NaN are missing, and in texts with comma a comma is a decimal
-    point, and texts that are no category warn; or of inputs as load gives them. Of a file of spdl model adapt they are
-    the adapted ones. build and errors are those of rebuild."""
+    """The probability of each class that the file model gives to rows, a row of a NumPy array for each: of a DataFrame,
+    or a row of one, with the columns of a study's schema, where None and NaN are missing, in texts with comma a comma is
+    a decimal point, and texts that are no category and numbers beyond their bounds warn; or of inputs as load gives
+    them. Of a file of spdl model adapt they are the adapted ones. build and errors are those of rebuild."""
     import numpy as np
     if isinstance(rows, (str, os.PathLike)):
         raise Unsuitable("rows is the path %s, want a DataFrame or inputs: python3 train.py predict takes a file" % rows)
+    if isinstance(rows, dict):
+        raise Unsuitable("rows is a dict, want a DataFrame or inputs: pandas.DataFrame([row]) makes one")
+    rows = rows.to_frame().T if hasattr(rows, "to_frame") else rows  # a row of a DataFrame
     hello, module = _rebuilt(build, model, "")
     if hasattr(rows, "columns") and hasattr(rows, "to_dict"):
         from .data import of_frame

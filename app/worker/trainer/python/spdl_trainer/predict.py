@@ -140,11 +140,11 @@ class Model:
         does the first number beyond its bounds. Of a DataFrame it is an array with a row for each row."""
         if hasattr(row, "columns") and hasattr(row, "to_dict"):
             said = []
-            for name, one in zip(row.index, row.to_dict("records")):
+            for at, one in enumerate(row.to_dict("records")):
                 try:
                     said.append(self.probabilities(one, comma))
                 except ValueError as e:
-                    raise ValueError("row %s: %s" % (name, e)) from None
+                    raise ValueError("row %d, from 0: %s" % (at, e)) from None
             return np.array(said).reshape(-1, len(self.table["classes"]))
         absent = [c["name"] for c in self.table["columns"] if c["name"] not in row]
         if absent:

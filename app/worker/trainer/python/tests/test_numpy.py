@@ -1,10 +1,13 @@
 """Data and linear models."""
 import array
 import contextlib
+import csv
 import hashlib
 import io
 import json
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 import warnings
@@ -15,11 +18,13 @@ if has("numpy"):
     import numpy as np
 
     from spdl_trainer import Unsuitable, data, probabilities, rebuild
+    from spdl_trainer import predict as linear_model
     from spdl_trainer.__main__ import merge
     from spdl_trainer.linear import LinearStudy, names
     from spdl_trainer.loaded import Loaded
     from spdl_trainer.predict import Model
     from spdl_trainer.predict_rows import predict
+    from spdl_trainer.split import text_for_testing
     from spdl_trainer.study import built
 
 
@@ -98,18 +103,58 @@ class TestNumPy(unittest.TestCase):
             self.assertEqual(said.getvalue(), "")
             self.table("k,ill\n" + "p,no\nq,yes\nr,no\n" * 9, dict(TABLE, columns=[
                 {"name": "k", "values": ["q", "s"], "others": True}]))
-        self.assertIn("column 'k': 18 of 27 texts are none of q, s, and read as none", said.getvalue())
+        self.assertIn("column 'k': in 18 of 27 rows the text is none of q, s, and read as none", said.getvalue())
 
-    def test_a_frame_warns_of_unknown_categories(self):
+    def test_a_frame_warns_of_unknown_categories_and_numbers_beyond(self):
         class Frame:  # as a DataFrame of pandas
-            columns = ["k"]
+            columns = ["k", "a"]
+
+            def __init__(self, *rows):
+                self.rows = [{"k": k, "a": a} for k, a in rows]
 
             def to_dict(self, kind):
-                return [{"k": "q"}, {"k": "big"}, {"k": None}]
-        described = {"columns": [{"name": "k", "values": ["q", "s"], "others": True}]}
-        with self.assertWarnsRegex(UserWarning, "column 'k': in 1 of 3 rows the text is none of q, s"):
-            x = data.of_frame(Frame(), described, False, True)
-        self.assertEqual(x.shape, (3, 2))
+                return self.rows
+        described = {"columns": [{"name": "k", "values": ["q", "s"], "others": True}, {"name": "a", "low": 0, "high": 9}]}
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            x = data.of_frame(Frame(("q", 0), ("big", 10), (None, 9)), described, False, True)
+        self.assertEqual(x.shape, (3, 3))
+        self.assertEqual([str(w.message) for w in said], [
+            "column 'k': in 1 of 3 rows the text is none of q, s, and read as none",
+            "column 'a': in 1 of 3 rows the number is beyond 0 to 9, and read as the nearer end"])
+        with self.assertRaisesRegex(ValueError, "row 1, from 0: column 'a': the number is missing, and the schema has no "
+                                                "fill for it: give one"):
+            data.of_frame(Frame(("q", 1), ("q", None)), described, False, True)
+
+    def test_a_linear_model_says_sides_and_what_is_odd(self):
+        columns = [{"name": "a", "low": 0, "high": 9}, {"name": "k", "values": ["q", "s"], "others": True}]
+        card = {"model": {"table": {"label": "y", "classes": ["no", "yes"], "columns": columns}}}
+        texts = [{"a": str(i), "k": "qsx"[i % 3], "y": "no"} for i in range(12)]
+        with tempfile.TemporaryDirectory() as folder:
+            model, path = os.path.join(folder, "m.npz"), os.path.join(folder, "rows.csv")
+            np.savez(model, card=json.dumps(card), **{"output.weight": np.ones((1, 3))})
+
+            def said(rows, *more):
+                with open(path, "w", newline="") as f:
+                    lines = csv.DictWriter(f, list(rows[0]))
+                    lines.writeheader()
+                    lines.writerows(rows)
+                return subprocess.run([sys.executable, linear_model.__file__, *more, model, path], capture_output=True, text=True)
+            done = said(texts, "--side")
+            self.assertEqual(done.stderr, "warning: column 'a': in 2 of 12 rows the number is beyond 0 to 9, and read as the "
+                             "nearer end\nwarning: column 'k': in 4 of 12 rows the text is none of q, s, and read as none\n")
+            lines = [line.split(",") for line in done.stdout.split()]
+            self.assertEqual(lines[0], ["side", "no", "yes"])
+            self.assertEqual([line[0] for line in lines[1:]],
+                             ["test" if text_for_testing(row) else "train" for row in texts])
+            plain = said(texts).stdout
+            self.assertEqual([line.split(",") for line in plain.split()], [line[1:] for line in lines])
+            new = [{"a": t["a"], "k": t["k"]} for t in texts]
+            self.assertIn("has no column y, and a row has no side without it", said(new, "--side").stderr)
+            new[5]["a"] = ""
+            done = said(new)
+            self.assertIn("line 7: column 'a': the number is missing", done.stderr)
+            self.assertEqual(done.stdout, "", "no half of a file")
 
     def test_predict_gives_rows_their_probabilities(self):
         rows = "a,ill,b\n" + "".join("%g,%s,%g\n" % (a / 50 - 1, "yes" if a % 3 else "no", a / 10) for a in range(100))

@@ -109,6 +109,17 @@ class TestPyTorch(unittest.TestCase):
         self.assertEqual(probabilities(own, model, x[:0]).shape, (0, 2))
         with self.assertRaisesRegex(Unsuitable, "want a DataFrame or inputs: python3 train.py predict takes a file"):
             probabilities(own, model, path)
+        with self.assertRaisesRegex(Unsuitable, r"rows is a dict, want .*: pandas.DataFrame\(\[row\]\) makes one"):
+            probabilities(own, model, {"a": 0, "b": 0})
+
+        class Series:  # as a row of a DataFrame
+            T = Frame()
+
+            def to_frame(self):
+                return self
+        self.assertTrue(np.array_equal(probabilities(own, model, Series()), got))
+        Frame.to_dict = lambda self, kind: []
+        self.assertEqual(probabilities(own, model, Frame()).shape, (0, 2))
         Frame.columns = ["a"]
         with self.assertRaisesRegex(ValueError, "the rows have no column b"):
             probabilities(own, model, Frame())
