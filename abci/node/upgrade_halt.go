@@ -2,6 +2,8 @@ package node
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -122,10 +124,6 @@ func (r *Running) waitForPeers(height int64) {
 
 // isPeerBelow reports whether a connected peer is below the given height.
 func (r *Running) isPeerBelow(height int64) bool {
-	for _, at := range r.network.PeerHeights() {
-		if at < height {
-			return true
-		}
-	}
-	return false
+	heights := slices.Sorted(maps.Values(r.network.PeerHeights()))
+	return len(heights) > 0 && heights[0] < height
 }

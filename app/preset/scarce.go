@@ -1,6 +1,7 @@
 package preset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -40,10 +41,7 @@ func CheckTable(p params.Params, n, examples int) error {
 	if noise <= most {
 		return nil
 	}
-	excess, rate := noise/most, p.Privacy.SamplingRate
-	if rate == 0 { // a batch of fixed size
-		rate = 1
-	}
+	excess, rate := noise/most, cmp.Or(p.Privacy.SamplingRate, 1) // 1 for a batch of fixed size
 	cure := fmt.Sprintf("%.0f %s each are the least that train", math.Ceil(math.Ceil(float64(p.Privacy.Batch)*excess)/
 		rate), p.Privacy.Units())
 	if epsilon, err := epsilonWith(p, p.Privacy.NoiseMultiplier/excess); err == nil {

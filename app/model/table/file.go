@@ -98,15 +98,15 @@ func stream(path string) (*file, error) {
 	return f, nil
 }
 
+const asJSON = "JSON: write a line of values for each row, as pandas' to_csv does"
+
 // foreign are files that are no tables, by their first bytes.
 var foreign = [][2]string{
 	{"PK\x03\x04", "a spreadsheet or a ZIP archive: save one sheet as CSV (UTF-8)"},
 	{"\xd0\xcf\x11\xe0", "an old spreadsheet: save one sheet as CSV (UTF-8)"},
 	{"\x1f\x8b", "compressed: gunzip unpacks it"},
 	{"$FL", "of SPSS: save it as CSV (UTF-8)"},
-	{"{\"", "JSON: write a line of values for each row, as pandas' to_csv does"},
-	{"[{", "JSON: write a line of values for each row, as pandas' to_csv does"},
-	{"[\n", "JSON: write a line of values for each row, as pandas' to_csv does"},
+	{"{\"", asJSON}, {"[{", asJSON}, {"[\n", asJSON},
 	{"\x89PNG", "an image"}, {"\xff\xd8\xff", "an image"}, {"%PDF", "a document"},
 }
 

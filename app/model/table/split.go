@@ -56,15 +56,11 @@ func Split(path, column, group, folder string, most int) (parts []*Part, err err
 		}
 	}()
 	by := map[string]*Part{}
-	for {
-		more, err := f.readRow()
-		if err != nil || !more {
-			return parts, err
-		}
-		name := strings.Join(f.row, "\x00")
+	err = f.each(f.header, func(row []string) error {
+		name := strings.Join(row, "\x00")
 		if at >= 0 {
 			if name, err = f.text(at); err != nil {
-				return parts, err
+				return err
 			}
 		}
 		if column == "" {
@@ -74,19 +70,18 @@ func Split(path, column, group, folder string, most int) (parts []*Part, err err
 		p := by[name]
 		if p == nil {
 			if len(parts) == most {
-				return parts, fmt.Errorf("%w: column %q of %s has more than %d different texts, want one for each member", ErrTable,
+				return fmt.Errorf("%w: column %q of %s has more than %d different texts, want one for each member", ErrTable,
 					column, f.name, most)
 			}
 			if p, err = newPart(name, filepath.Join(folder, fmt.Sprintf("part%d.csv", len(parts))), f.header,
 				f.comma); err != nil {
-				return parts, err
+				return err
 			}
 			by[p.Name], parts = p, append(parts, p)
 		}
-		if err := p.write(f.row); err != nil {
-			return parts, err
-		}
-	}
+		return p.write(row)
+	})
+	return parts, err
 }
 
 // Join writes the rows of several files to one, in the columns that all have, and returns a part for each, named by its
