@@ -64,8 +64,8 @@ func (r *Reporter) missed(s Summary) string {
 		return fmt.Sprintf("participant %d in %d of %d rounds%s", x.Participant, x.Rounds, s.Rounds, why)
 	}) + "\n"
 	if late {
-		text += "if its training steps are slow: a net made with --patience 30s has rounds that wait so much longer for them; " +
-			"spdl trainer check measures a step\n"
+		text += "if its training steps are slow: a net made with --patience 30s has rounds that wait so much longer for " +
+			"them; spdl trainer check measures a step\n"
 	}
 	return text
 }

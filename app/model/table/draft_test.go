@@ -497,8 +497,8 @@ func TestApart(t *testing.T) {
 	}
 	list := table.Apart(fits, shape)
 	require.Len(t, list, 2)
-	require.Contains(t, list[0], `c.csv: column "s": 66.7 % of its texts no other file has, as ["nein"], and none is no as in `+
-		`all others: write them alike`)
+	require.Contains(t, list[0], `c.csv: column "s": 66.7 % of its texts no other file has, as ["nein"], and none is no `+
+		`as in all others: write them alike`)
 	require.Contains(t, list[1], `d.csv: column "s": 66.7 % of its texts are none of ["ja" "nein" "no" "yes"]`)
 	require.Empty(t, table.Apart(fits[:2], shape))
 

@@ -362,8 +362,8 @@ func TestRehearseFiles(t *testing.T) {
 	swap(";south;40;", ";south;forty;")
 	_, stderr, code = rehearse()
 	require.Equal(t, command.Failure, code)
-	require.Regexp(t, `column "age": \d+ rows have no number, the first in line \d+ of south.csv: correct them, or leave the `+
-		`column out by --without "age"`, stderr)
+	require.Regexp(t, `column "age": \d+ rows have no number, the first in line \d+ of south.csv: correct them, or leave `+
+		`the column out by --without "age"`, stderr)
 	swap(";south;forty;", ";south;40;")
 	whole, err := os.ReadFile(files[2])
 	require.NoError(t, err)

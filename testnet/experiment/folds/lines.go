@@ -210,7 +210,8 @@ func say(lines []Line) (text string) {
 		text = strings.TrimPrefix(text+"; loses at epsilon "+strings.Join(loses, ", "), "; ")
 	}
 	if rare := min(most.Events, most.Rows-most.Events); rare < leastRare {
-		text += fmt.Sprintf("; its rarer class has %d rows, and of fewer than %d no interval is to be trusted", rare, leastRare)
+		text += fmt.Sprintf("; its rarer class has %d rows, and of fewer than %d no interval is to be trusted", rare,
+			leastRare)
 	}
 	return text + adapt.Doubt(most.Alone.AUC)
 }

@@ -101,8 +101,8 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.Rule, "rule", "", "aggregation rule (default: the preset's)").Values(rules.Names()...)
 	command.Flag(cmd, &o.Rounds, "rounds", 0, "rounds (default: the preset's)")
 	command.Flag(cmd, &o.Samples, "examples", 0, "examples of each participant (default: those of the data over N)")
-	command.Flag(cmd, &o.Sites, "sites", nil, "training rows of each site, four fifths of its file, as 150,400,2000, in place of "+
-		"--examples, which is their mean, and of -n")
+	command.Flag(cmd, &o.Sites, "sites", nil, "training rows of each site, four fifths of its file, as 150,400,2000, in "+
+		"place of --examples, which is their mean, and of -n")
 	command.Flag(cmd, &o.SamplingRate, "sampling-rate", 0, "chance of an example to be in a batch (default: the preset's)")
 	command.Flag(cmd, &o.Batch, "batch", 0, "expected batch, instead of --sampling-rate")
 	command.Flag(cmd, &o.Clip, "clip", 0, "bound on the norm of an example's gradient (default: the preset's)")

@@ -145,7 +145,8 @@ func TestBesideAccuracy(t *testing.T) {
 	o.Gains.Sites[0].Cells[0][1] = "-0.0002 (-0.0019 to 0.0023)"
 	raw, err = Of(h, o)
 	require.NoError(t, err)
-	require.Contains(t, string(raw), `<td data-l="AUC" class="wrap"><bdi>-0.0002 (`, "no column is cut off where it has room")
+	require.Contains(t, string(raw), `<td data-l="AUC" class="wrap"><bdi>-0.0002 (`,
+		"no column is cut off where it has room")
 	o.Gains.Sites[0].Cells[0][1] = "no difference, -0.0001 (-0.0045 to 0.0038)"
 	o.Gains.Folds = Folds{Says: []string{"north: gains at epsilon 2"}}
 	raw, err = Of(h, o)
