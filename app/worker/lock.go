@@ -11,14 +11,14 @@ import (
 // round, and two block signers would sign two votes for a height. Either is evidence against the participant.
 var ErrBusy = errors.New("another process uses it")
 
-// lockSuffix is the suffix of the lock file's name. The lock is not on the journal's file itself,
+// LockSuffix is the suffix of the lock file's name. The lock is not on the journal's file itself,
 // because a rewrite replaces that file.
-const lockSuffix = ".lock"
+const LockSuffix = ".lock"
 
 // Lock locks a file or folder for this process until the result is closed. The lock file is beside
-// the file or folder, with lockSuffix. Lock fails with ErrBusy if another process holds the lock.
+// the file or folder, with LockSuffix. Lock fails with ErrBusy if another process holds the lock.
 func Lock(path string) (io.Closer, error) {
-	f, err := os.OpenFile(path+lockSuffix, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(path+LockSuffix, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}

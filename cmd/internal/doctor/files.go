@@ -155,7 +155,8 @@ func databaseLock(_ context.Context, h *Home) Finding {
 	if err == nil {
 		height, err := databases.CheckStopped(h.Config)
 		if err != nil {
-			return fail("look at the disk; then spdl reset-state --yes, and start the node", "%v", err)
+			return fail(cmp.Or(room(err), "look at the disk; if they are damaged, spdl reset-state --yes, and start the node"),
+				"%v", err)
 		}
 		return ok("no process has them: the node is stopped, at height %d", height)
 	}
@@ -165,7 +166,8 @@ func databaseLock(_ context.Context, h *Home) Finding {
 		return fail("end it (kill -9 "+who+"), then start it", "hangs, pid %s: the process has them, accepts connections at "+
 			"%s, and answers none", who, h.Config.RPC.ListenAddress)
 	case !strings.Contains(err.Error(), syscall.EAGAIN.Error()):
-		return fail("see docs/TROUBLESHOOTING.md, Disk; spdl audit replay names a damaged height", "%v", err)
+		return fail(cmp.Or(room(err), "see docs/TROUBLESHOOTING.md, Disk; spdl audit replay names a damaged height"), "%v",
+			err)
 	case h.Other != "":
 		return warn("name the address of this home's node with --node, or leave it out; if rpc.laddr was changed after its "+
 			"start, start it again", "a process has them, and at %s the node %s answers, of another home", h.RPC, h.Other)
@@ -175,6 +177,17 @@ func databaseLock(_ context.Context, h *Home) Finding {
 			"of this home answers at %s", h.RPC)
 	}
 	return ok("the node that runs has them")
+}
+
+// room returns the remedy for a disk that is full or may not be written, "" for other errors.
+func room(err error) string {
+	switch {
+	case strings.Contains(err.Error(), syscall.ENOSPC.Error()):
+		return "make room on the disk, and start the node: nothing is lost"
+	case strings.Contains(err.Error(), syscall.EROFS.Error()):
+		return "mount the file system to write, and start the node: nothing is lost"
+	}
+	return ""
 }
 
 // divergence finds the record of a node whose state has differed from the chain's.

@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/founding"
 )
@@ -121,6 +123,9 @@ func (h *Home) gone(ctx context.Context) string {
 func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 	if !h.runs() {
 		return ok("participant %d is active; the node is stopped", p.Index)
+	} else if at := h.Node.SyncInfo; at.CatchingUp {
+		return skip("participant %d is active; the node fetches blocks, up to height %d: it trains when it has them", p.Index,
+			at.LatestBlockHeight)
 	}
 	s, err := h.Client.Status(ctx)
 	if err != nil {
@@ -154,6 +159,14 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 	if s.Home != nil && s.Home.Signer != "" {
 		found += ", signer " + s.Home.Signer
 	}
+	if s.Home != nil && s.Home.Worker == query.WorkerStopped {
+		return fail("mend what the node's log says after `worker stopped`, and start the node again", "%s; the worker "+
+			"stopped: this home trains nothing", found)
+	}
+	if (ago > silentRounds || s.Home != nil && s.Home.Resting) && !s.Done && h.untended() {
+		return fail("start it: spdl worker --home "+h.Config.RootDir, "%s; the node runs no worker, and no spdl worker of "+
+			"this home runs here", found)
+	}
 	if s.Home != nil && s.Home.Resting {
 		return warn("leave the node running: its worker says that it is back (docs/CONFIGURATION.md, Late and absent hosts)",
 			"%s; it was late, so rounds close without waiting for it; %s", found, rest(s.Home))
@@ -168,6 +181,13 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 			"equal share in the last rounds: different patients, wrong data, or an attack", found, *t.MeanWeight())
 	}
 	return ok("%s", found)
+}
+
+// untended reports whether no process has the journal with which the home's participant would sign. It is false where
+// the system does not say who has a file.
+func (h *Home) untended() bool {
+	return h.App.Worker.Signer == "" && lockedBy(filepath.Join(h.Config.DBDir(), "application.db", "LOCK")) != "" &&
+		lockedBy(home.Journals(h.Config, h.App)+worker.LockSuffix) == ""
 }
 
 // weight returns a tally with the weights of a participant's gradients in the last rounds of the epoch.

@@ -7,14 +7,17 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,6 +34,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/internal/founding"
 )
 
@@ -196,6 +200,42 @@ func TestTakesPart(t *testing.T) {
 	require.Equal(t, Warn, f.Level, f)
 	require.Contains(t, f.Found, "it was late")
 	require.Contains(t, f.Found, "from round 16 on they wait again")
+	if runtime.GOOS == "linux" {
+		held := filepath.Join(h.Config.DBDir(), "application.db", "LOCK")
+		require.NoError(t, os.MkdirAll(filepath.Dir(held), 0o700))
+		db, err := os.OpenFile(held, os.O_RDWR|os.O_CREATE, 0o600)
+		require.NoError(t, err)
+		defer db.Close()
+		require.NoError(t, syscall.Flock(int(db.Fd()), syscall.LOCK_EX))
+		f = h.takesPart(context.Background(), &app.Participant{Index: 3, Active: true})
+		require.Equal(t, Fail, f.Level, f)
+		require.Contains(t, f.Found, "no spdl worker of this home runs here")
+		journal, err := worker.Lock(home.Journals(h.Config, h.App))
+		require.NoError(t, err)
+		require.Equal(t, Warn, h.takesPart(context.Background(), &app.Participant{Index: 3, Active: true}).Level)
+		require.NoError(t, journal.Close())
+	}
+	h.Node = &coretypes.ResultStatus{SyncInfo: coretypes.SyncInfo{CatchingUp: true, LatestBlockHeight: 7}}
+	f = h.takesPart(context.Background(), &app.Participant{Index: 3, Active: true})
+	require.Equal(t, Skip, f.Level, f)
+	require.Contains(t, f.Found, "the node fetches blocks, up to height 7")
+	h.Node = new(coretypes.ResultStatus)
+	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, query.Status{Home: &query.Home{Resting: true,
+		Worker: query.WorkerStopped}})})
+	f = h.takesPart(context.Background(), &app.Participant{Index: 3, Active: true})
+	require.Equal(t, Fail, f.Level, f)
+	require.Contains(t, f.Found, "the worker stopped: this home trains nothing")
+}
+
+// TestRoom: of a full disk, and of one that may not be written, the remedy keeps the databases.
+func TestRoom(t *testing.T) {
+	for err, want := range map[error]string{
+		&os.PathError{Op: "write", Path: "x.ldb", Err: syscall.ENOSPC}: "make room on the disk, and start the node",
+		&os.PathError{Op: "open", Path: "LOCK", Err: syscall.EROFS}:    "mount the file system to write, and start the node",
+	} {
+		require.Contains(t, room(err), want)
+	}
+	require.Empty(t, room(io.ErrUnexpectedEOF))
 }
 
 // TestAlone: a running node without peers fails if the chain has other validators.

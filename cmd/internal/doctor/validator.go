@@ -61,6 +61,8 @@ func validator(ctx context.Context, h *Home) Finding {
 		return skip("the validator's key cannot be read: %v: start the node, and doctor asks it", err)
 	case !h.runs():
 		return h.signState(p, key)
+	case h.Node.SyncInfo.CatchingUp:
+		return skip("the node fetches blocks, up to height %d: it votes when it has them", h.Node.SyncInfo.LatestBlockHeight)
 	}
 	return h.votes(ctx, p)
 }
