@@ -199,10 +199,24 @@ func CheckArgs(cmd *cobra.Command) {
 	}
 }
 
+// ofRPC says where blocks are.
+const ofRPC = "spdl explorer shows it, and the node's RPC has it as JSON, as curl http://127.0.0.1:26657/"
+
+// elsewhere says where is what commands of other chains' programs do.
+var elsewhere = map[string]string{
+	"query block": ofRPC + "block?height=12", "query blocks": ofRPC + "blockchain", "query tx": ofRPC + "tx?hash=0x...",
+	"query txs": ofRPC + "tx_search?query=...", "query validators": ofRPC + "validators", "query validator": ofRPC +
+		"validators", "config validate": "spdl config set and spdl start check it, and spdl doctor does, check configuration",
+}
+
 // UnknownCommand returns the error that a command has no such subcommand, with the closest names, or all of a group's.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	cmd.SuggestionsMinimumDistance = spelling.Distance
 	hint := spelling.Question(cmd.SuggestionsFor(name))
+	where, known := elsewhere[cmd.Name()+" "+name]
+	if known {
+		return fmt.Errorf("unknown command %q for %q: %s", name, cmd.CommandPath(), where)
+	}
 	if hint == "" && cmd.HasParent() {
 		for _, sub := range cmd.Commands() {
 			hint += ", " + sub.Name()

@@ -45,7 +45,7 @@ node does not keep is computed again from the nearest state and the blocks.`,
   spdl model export --round 12 --format npz --eval`,
 	}, o.run)
 	command.NodeFlag(cmd, &o.node)
-	command.Flag(cmd, &o.round, "round", "", "closed round (default: the last)")
+	command.Flag(cmd, &o.round, "round", "", "closed round, or EPOCH/ROUND (default: the last)")
 	command.Flag(cmd, &o.epoch, "epoch", "", "epoch of the round (default: the running one)")
 	command.Flag(cmd, &o.format, "format", "", "format: "+strings.Join(modelfile.Formats(), ", ")+" (default: the ending "+
 		"of --out, else "+modelfile.Safetensors+")").Values(modelfile.Formats()...)

@@ -193,6 +193,13 @@ var trainingQuestions = []question{
 
 // RoundNumbers reads the arguments [[EPOCH] ROUND].
 func RoundNumbers(args []string) (numbers []uint64, err error) {
+	if len(args) > 0 { // the explorer writes epoch 1, round 7 as 1/7
+		args = strings.Split(strings.Join(args, "/"), "/")
+	}
+	if len(args) > 2 {
+		return nil, command.Usage(fmt.Errorf("%q is no round, want ROUND, EPOCH ROUND or EPOCH/ROUND",
+			strings.Join(args, "/")))
+	}
 	for _, arg := range args {
 		x, err := strconv.ParseUint(arg, 10, 64)
 		if err != nil {
@@ -204,7 +211,7 @@ func RoundNumbers(args []string) (numbers []uint64, err error) {
 	return numbers, nil
 }
 
-// RoundArgs accepts [[EPOCH] ROUND].
+// RoundArgs accepts [[EPOCH] ROUND], and EPOCH/ROUND.
 var RoundArgs = cobra.MatchAll(cobra.MaximumNArgs(2), func(_ *cobra.Command, args []string) error {
 	_, err := RoundNumbers(args)
 	return err
