@@ -270,6 +270,7 @@ func TestOtherGenesis(t *testing.T) {
 	require.NotNil(t, r.Divergence)
 	require.Equal(t, uint64(0), r.Divergence.Height, "the state before the first block")
 	require.Equal(t, audit.KindAppHash, r.Divergence.Kind)
+	require.Contains(t, r.Divergence.Reason, "the genesis that was given is another than the one beside the blocks")
 }
 
 // TestHostileGenesis: a genesis that CometBFT would panic on is an error.

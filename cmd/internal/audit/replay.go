@@ -93,7 +93,10 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	var other *OtherVersion
 	switch {
 	case errors.As(err, &d):
-		r.report.Divergence = d
+		own := src.Genesis()
+		if r.report.Divergence = d; own != nil && o.Genesis != nil && !bytes.Equal(own.AppState, o.Genesis.AppState) {
+			d.Reason += ": the genesis that was given is another than the one beside the blocks"
+		}
 	case errors.As(err, &other):
 		r.report.OtherVersion = other
 	case err != nil:
