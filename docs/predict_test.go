@@ -58,7 +58,8 @@ func TestPredictFrames(t *testing.T) {
 		require.Equal(t, lines[4], line)
 	}
 	require.NotEqual(t, lines[0], lines[4])
-	require.Equal(t, `{'grade': 2} ["column 'grade': the text is none of 2, 3, and read as none"]`, lines[10])
+	require.Equal(t, `{'grade': 2} ["column 'grade': in 1 of 1 rows the value is missing, and read as none of 2, 3", `+
+		`"column 'grade': in 1 of 1 rows the text is none of 2, 3, and read as none"]`, lines[10])
 
 	rows := filepath.Join(dir, "rows.csv")
 	require.NoError(t, os.WriteFile(rows, []byte("age;grade\n50;3,0\n50,0;3.0\n;\n50;three\nNA;yes\n"), 0o600))

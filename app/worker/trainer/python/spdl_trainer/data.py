@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import numpy as np
 
 from .hello import Hello
-from .predict import BEYOND, UNKNOWN, inputs, odd, opened
+from .predict import ABSENT, BEYOND, UNKNOWN, inputs, odd, opened
 from .split import group_for_testing, text_for_testing
 
 Array = Any  # numpy.ndarray, or a tensor of PyTorch
@@ -77,9 +77,9 @@ def _separator(line: str) -> str:
     return max(",;\t|", key="".join(line.split('"')[::2]).count)
 
 
-def _cached(column: Dict[str, Any], comma: bool) -> Any:
+def _cached(column: Dict[str, Any], comma: bool, new: bool) -> Any:
     """predict.inputs of a column's texts, each of which is read once."""
-    return functools.lru_cache(1 << 16)(lambda text: inputs(text, column, comma))
+    return functools.lru_cache(1 << 16)(lambda text: inputs(text, column, comma, new))
 
 
 def one(described: Dict[str, Any], centred: bool) -> Data:
@@ -120,7 +120,7 @@ def of_frame(frame: Any, described: Dict[str, Any], centred: bool, comma: bool) 
     named = [c["name"] for c in described["columns"]]
     if absent := [name for name in named if name not in frame.columns]:
         raise ValueError("the rows have no column %s" % ", ".join(absent))
-    rows, notes = [], np.zeros((len(named), 3), int)
+    rows, notes = [], np.zeros((len(named), 4), int)
     for at, row in enumerate(frame.to_dict("records")):
         try:
             read = [inputs(row[c["name"]], c, comma)[2] for c in described["columns"]]
@@ -129,7 +129,7 @@ def of_frame(frame: Any, described: Dict[str, Any], centred: bool, comma: bool) 
         rows.append([row[name] for name in named])
         notes[range(len(named)), read] += 1
     for c, n in zip(described["columns"], notes):
-        for note in (UNKNOWN, BEYOND):
+        for note in (UNKNOWN, BEYOND, ABSENT):
             if n[note]:
                 warnings.warn(odd(c, note, n[note], len(rows)), stacklevel=3)
     return _made(described, centred, rows, comma) if rows else one(described, centred)[0][:0]
@@ -165,7 +165,7 @@ def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Op
     known: List[str] = []
     groups: List[str] = []
     tested: List[bool] = []
-    notes = np.zeros((len(columns), 3), int)  # how many values of each column have each note of predict.inputs
+    notes = np.zeros((len(columns), 4), int)  # how many values of each column have each note of predict.inputs
     with opened(path) as f:
         separator = _separator(f.readline())
         f.seek(0)
@@ -177,7 +177,7 @@ def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Op
             named += [described[k] for k in ("label", "group") if described.get(k)]
         if absent := [name for name in named if name not in header]:
             raise ValueError("%s has no column %s, it has %s" % (path, ", ".join(absent), ", ".join(header)))
-        readers = [(header.index(c["name"]), _cached(c, separator != ",")) for c in columns]
+        readers = [(header.index(c["name"]), _cached(c, separator != ",", predicting)) for c in columns]
         label, group = (header.index(described[k]) if described.get(k) in header else None for k in ("label", "group"))
         for row in filter(None, rows):
             try:  # an error without the value, which is private
@@ -200,7 +200,7 @@ def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Op
             else:
                 tested.append(text_for_testing({name: row[i].strip() for i, name in enumerate(header)}))
     for c, n in zip(columns, notes):
-        for note in (UNKNOWN, BEYOND):
+        for note in (UNKNOWN, BEYOND, ABSENT):
             if n[note] and (predicting or note == UNKNOWN and 2 * n[note] > len(values)):
                 print("warning:", odd(c, note, n[note], len(values)), file=sys.stderr, flush=True)
     y, test = np.array(labels, dtype=np.int64), np.array(tested, dtype=bool)

@@ -11,7 +11,8 @@ npz or safetensors; verify it first (spdl verify model). In a program:
     model.probabilities({"age": 71, "sex": "F"})  # or a DataFrame, or a row of one; None and NaN are missing
     model.classes  # what the probabilities are of
     model.unknown  # of each column, how many texts were no category of it, in all rows so far
-    model.beyond  # and how many numbers were beyond its bounds
+    model.beyond  # how many numbers were beyond its bounds
+    model.missing  # and how many values were missing for which the schema has nothing to read
 
 Values are read as docs/MODELS.md says ("A schema").
 """
@@ -32,7 +33,7 @@ import numpy as np
 
 MISSING = {"", "NA", "NaN", "nan", "N/A", "n/a", "NULL", "null", "?", "."}
 NO = 0.5 / 127.5  # the input of a category that a row does not have; 1 is that of its own
-UNKNOWN, BEYOND = 1, 2  # a text is no category, and a number is beyond the bounds
+UNKNOWN, BEYOND, ABSENT = 1, 2, 3  # notes of a value: no category, beyond the bounds, missing and no fill for it
 
 
 def arrays(path):
@@ -81,8 +82,9 @@ def number(text, comma):
     return x if math.isfinite(x) else None
 
 
-def inputs(value, column, comma):
-    """The inputs that a value gives, those of a typical row, and UNKNOWN, BEYOND or 0."""
+def inputs(value, column, comma, new=True):
+    """The inputs that a value gives, those of a typical row, and a note or 0. Of a new row a number that is missing is a
+    typical row's where the schema has no fill; other rows are then an error."""
     text = "" if value is None or str(value) in ("<NA>", "NaT") else str(value).strip()
     if column.get("values"):
         values = column["values"]
@@ -93,15 +95,15 @@ def inputs(value, column, comma):
             raise ValueError("column %r: the text is none of %s" % (column["name"], ", ".join(values)))
         shares = column.get("shares") or [1 / len(values)] * len(values)
         return ([1 if text == v else NO for v in values], [NO + share * (1 - NO) for share in shares],
-                UNKNOWN if text not in values and text not in MISSING else 0)
+                0 if text in values else ABSENT if text in MISSING else UNKNOWN)
     low, high, fill = column["low"], column["high"], column.get("missing")
     typical = column.get("typical")
     if typical is None:
         typical = fill["fill"] if fill else low + (high - low) / 2
     missing = text in MISSING
-    if missing and not fill:
-        raise ValueError("column %r: the number is missing, and the schema has no fill for it: give one" % column["name"])
-    x = fill["fill"] if missing else number(text, comma)
+    if missing and not fill and not new:
+        raise ValueError("column %r: the number is missing" % column["name"])
+    x = number(text, comma) if not missing else fill["fill"] if fill else typical
     if x is None:
         raise ValueError("column %r: the text is no finite number" % column["name"])
     level = math.floor((min(max(x, low), high) - low) / (high - low) * 255 + 0.5)
@@ -109,16 +111,21 @@ def inputs(value, column, comma):
     if fill and fill.get("indicator"):
         x.append(1 if missing else NO)
         middle.append(NO + fill.get("share", 0) * (1 - NO))
-    return x, middle, 0 if missing or low <= number(text, comma) <= high else BEYOND
+    if missing:
+        return x, middle, 0 if fill else ABSENT
+    return x, middle, 0 if low <= number(text, comma) <= high else BEYOND
 
 
 def odd(column, note, count, rows):
-    """What is said of a column that has such values in some rows. note is UNKNOWN or BEYOND."""
+    """What is said of a column of whose values some rows have a note."""
+    values = ", ".join(column.get("values") or [])
     if note == UNKNOWN:
-        return "column %r: in %d of %d rows the text is none of %s, and read as none" % (
-            column["name"], count, rows, ", ".join(column["values"]))
-    return "column %r: in %d of %d rows the number is beyond %g to %g, and read as the nearer end" % (
-        column["name"], count, rows, column["low"], column["high"])
+        what = "the text is none of %s, and read as none" % values
+    elif note == BEYOND:
+        what = "the number is beyond %g to %g, and read as the nearer end" % (column["low"], column["high"])
+    else:
+        what = "the value is missing, and read as " + ("none of " + values if values else "a typical row's")
+    return "column %r: in %d of %d rows %s" % (column["name"], count, rows, what)
 
 
 class Model:
@@ -131,30 +138,33 @@ class Model:
             raise ValueError("%s is no linear model of a table: the trainer of a study gives the probabilities of its own "
                              "(python3 train.py predict)" % path)
         self.classes = list(self.table["classes"])  # in the order of the probabilities
-        self.unknown, self.beyond = collections.Counter(), collections.Counter()
+        self.unknown, self.beyond, self.missing = (collections.Counter() for _ in range(3))
         self.weight, self.bias = tensors["output.weight"], tensors.get("output.bias", 0)
 
     def probabilities(self, row, comma=True):
         """The probability of each class, in the order of the schema. row has a value for each column by its name;
-        with comma a comma in a number is a decimal point. The first text of a column that is no category warns, and so
-        does the first number beyond its bounds. Of a DataFrame it is an array with a row for each row."""
-        if hasattr(row, "columns") and hasattr(row, "to_dict"):
-            said = []
-            for at, one in enumerate(row.to_dict("records")):
-                try:
-                    said.append(self.probabilities(one, comma))
-                except ValueError as e:
-                    raise ValueError("row %d, from 0: %s" % (at, e)) from None
-            return np.array(said).reshape(-1, len(self.table["classes"]))
-        absent = [c["name"] for c in self.table["columns"] if c["name"] not in row]
+        with comma a comma in a number is a decimal point. Of a DataFrame it is an array with a row for each row. Texts
+        that are no category, numbers beyond the bounds and values that are missing warn."""
+        frame = hasattr(row, "columns") and hasattr(row, "to_dict")
+        rows, said, notes = row.to_dict("records") if frame else [row], [], collections.Counter()
+        for at, one in enumerate(rows):
+            try:
+                said.append(self._of(one, comma, notes))
+            except ValueError as e:
+                raise ValueError("row %d, from 0: %s" % (at, e) if frame else str(e)) from None
+        for (i, note), count in sorted(notes.items()):
+            column = self.table["columns"][i]
+            (self.unknown, self.beyond, self.missing)[note - 1][column["name"]] += count
+            warnings.warn(odd(column, note, count, len(rows)), stacklevel=2)
+        return np.array(said).reshape(-1, len(self.classes)) if frame else said[0]
+
+    def _of(self, row, comma, notes):
+        columns = self.table["columns"]
+        absent = [c["name"] for c in columns if c["name"] not in row]
         if absent:
             raise ValueError("no column %s" % ", ".join(absent))
-        read = [inputs(row[c["name"]], c, comma) for c in self.table["columns"]]
-        for c, (_, _, note) in zip(self.table["columns"], read):
-            for kind, counts in ((UNKNOWN, self.unknown), (BEYOND, self.beyond)):
-                if note == kind and not counts[c["name"]]:
-                    warnings.warn(odd(c, note, 1, 1).replace("in 1 of 1 rows ", ""), stacklevel=2)
-                counts[c["name"]] += note == kind
+        read = [inputs(row[c["name"]], c, comma) for c in columns]
+        notes.update((i, note) for i, (_, _, note) in enumerate(read) if note)
         x, typical = (np.array(sum(part, [])) for part in list(zip(*read))[:2])
         if self.weight.shape[1] == len(x) + 1:  # a centred table has a constant
             x = np.append(x - typical, 0.6)
@@ -213,7 +223,7 @@ def rows_of(model, file, sides):
             lines.append(([side(row, group)] if sides else []) + ["%.6f" % p for p in said])
     csv.writer(sys.stdout).writerows(lines)
     for column in model.table["columns"]:
-        for kind, counts in ((UNKNOWN, model.unknown), (BEYOND, model.beyond)):
+        for kind, counts in ((UNKNOWN, model.unknown), (BEYOND, model.beyond), (ABSENT, model.missing)):
             if count := counts[column["name"]]:
                 print("warning:", odd(column, kind, count, len(lines) - 1), file=sys.stderr)
 

@@ -121,10 +121,12 @@ class TestNumPy(unittest.TestCase):
         self.assertEqual(x.shape, (3, 3))
         self.assertEqual([str(w.message) for w in said], [
             "column 'k': in 1 of 3 rows the text is none of q, s, and read as none",
+            "column 'k': in 1 of 3 rows the value is missing, and read as none of q, s",
             "column 'a': in 1 of 3 rows the number is beyond 0 to 9, and read as the nearer end"])
-        with self.assertRaisesRegex(ValueError, "row 1, from 0: column 'a': the number is missing, and the schema has no "
-                                                "fill for it: give one"):
+        with self.assertWarnsRegex(UserWarning, "column 'a': in 1 of 2 rows the value is missing, and read as a typical"):
             data.of_frame(Frame(("q", 1), ("q", None)), described, False, True)
+        with self.assertRaisesRegex(ValueError, "row 1, from 0: column 'a': the text is no finite number"):
+            data.of_frame(Frame(("q", 1), ("q", "x")), described, False, True)
 
     def test_a_linear_model_says_sides_and_what_is_odd(self):
         columns = [{"name": "a", "low": 0, "high": 9}, {"name": "k", "values": ["q", "s"], "others": True}]
@@ -151,9 +153,17 @@ class TestNumPy(unittest.TestCase):
             self.assertEqual([line.split(",") for line in plain.split()], [line[1:] for line in lines])
             new = [{"a": t["a"], "k": t["k"]} for t in texts]
             self.assertIn("has no column y, and a row has no side without it", said(new, "--side").stderr)
-            new[5]["a"] = ""
+            new[5]["a"] = new[6]["k"] = ""
             done = said(new)
-            self.assertIn("line 7: column 'a': the number is missing", done.stderr)
+            self.assertIn("warning: column 'a': in 1 of 12 rows the value is missing, and read as a typical row's", done.stderr)
+            self.assertIn("warning: column 'k': in 1 of 12 rows the value is missing, and read as none of q, s", done.stderr)
+            lines = done.stdout.split()
+            self.assertEqual(len(lines), 13)
+            typical = [{"a": "4.5", "k": new[5]["k"]}]  # the middle, as the schema has no typical value
+            self.assertEqual(said(typical).stdout.split()[1], lines[6])
+            new[5]["a"] = "four"
+            done = said(new)
+            self.assertIn("line 7: column 'a': the text is no finite number", done.stderr)
             self.assertEqual(done.stdout, "", "no half of a file")
 
     def test_predict_gives_rows_their_probabilities(self):

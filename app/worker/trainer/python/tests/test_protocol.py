@@ -3,6 +3,8 @@ import contextlib
 import io
 import json
 import struct
+import subprocess
+import sys
 import unittest
 
 from spdl_trainer import Mismatch
@@ -61,6 +63,12 @@ class TestProtocol(unittest.TestCase):
         _, answer = session({"b": (2,), "w": (2, 2)})
         self.assertEqual(answer, {"protocol": 1, "examples": 7, "evaluates": False, "groups": True,
                                   "tensors": [{"name": "b", "shape": [2]}, {"name": "w", "shape": [2, 2]}]})
+
+    def test_a_command_that_is_nearly_predict_is_an_error(self):
+        program = "import sys; sys.argv = ['train.py', %r]; from spdl_trainer import serve; serve(lambda hello: None)"
+        for word, code in (("predit", 1), ("--fast", 0)):  # another argument is the study's own
+            done = subprocess.run([sys.executable, "-c", program % word], capture_output=True, stdin=subprocess.DEVNULL)
+            self.assertEqual((done.returncode, b"did you mean predict?" in done.stderr), (code, code == 1), done.stderr)
 
     def test_a_study_without_shapes_names_none(self):
         s, answer = session(None)
