@@ -68,7 +68,8 @@ func TestPredictFrames(t *testing.T) {
 	for i, same := range map[int]int{1: 0, 2: 0, 3: 4, 5: 4} {
 		require.Equal(t, lines[same], answers[i][strings.Index(answers[i], ",")+1:], "row %d", i)
 	}
-	require.Equal(t, "warning: column 'grade': in 2 of 5 rows the text is none of 2, 3, and read as none\n", stderr)
+	require.Equal(t, "warning: column 'grade': in 2 of 5 rows the text is none of 2, 3, and read as none\n"+
+		"warning: column 'grade': in 1 of 5 rows the value is missing, and read as none of 2, 3\n", stderr)
 	require.NoError(t, os.WriteFile(rows, []byte("age,grade\n50\n"), 0o600))
 	_, stderr = run(script, "model.npz", rows)
 	require.Contains(t, stderr, "line 2: another number of values than the header has, 2")

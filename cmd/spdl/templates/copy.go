@@ -12,6 +12,7 @@ import (
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/internal/printable"
 	"github.com/spdl/spdl/mnist"
 )
 
@@ -74,8 +75,23 @@ func (m Module) copyData(dir string) (trainerConfig, error) {
 }
 
 // joinSites copies the files of sites into the study, without columns that not all have, and writes all their rows to a
-// file, which becomes the data.
+// file, which becomes the data. It warns of sites that write a column otherwise than the others.
 func (m *Module) joinSites(dir string, o *Options) error {
+	d, err := preset.Source{Schema: m.Schema}.Read()
+	if err != nil {
+		return err
+	}
+	var fits []table.Fit
+	for _, path := range o.Sites {
+		fit, err := table.FitOf(path, *d.Table)
+		if err != nil {
+			return err
+		}
+		fits = append(fits, fit)
+	}
+	for _, text := range table.Apart(fits, *d.Table) {
+		fmt.Fprintln(o.Log, "warning:", printable.Text(text))
+	}
 	folder, paths := filepath.Join(dir, "sites"), o.Sites
 	m.Data, o.Sites = filepath.Join(dir, "all.csv"), nil
 	parts, err := table.Join(paths, m.Data, folder)

@@ -56,8 +56,9 @@ class Loaded:
         for name, labels in (("y", self.y), ("y_test", self.y_test)):
             bad = np.flatnonzero((labels < 0) | (labels >= classes))
             if len(bad):
-                raise self.wrong("%s[%d] is no label from 0 to %d, as %s; %d of %d labels are outside"
-                                 % (name, bad[0], classes - 1, because, len(bad), len(labels)))
+                raise self.wrong("%s[%d] is no label from 0 to %d, as %s; %d of %d labels are outside%s"
+                                 % (name, bad[0], classes - 1, because, len(bad), len(labels), "" if classes > 1 else
+                                    ": two classes want two outputs, as of nn.Linear(8, 2)"))
 
     def wrong(self, text: str) -> Unsuitable:
         """The error that the text describes."""
