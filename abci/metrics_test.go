@@ -217,8 +217,7 @@ func TestNone(t *testing.T) {
 	m.BlocksBehind(nil)
 	m.DiskFree(nil)
 	m.PeersRejected(nil, nil)
-	m.WorkerStopped(nil)
-	m.ConsentAwaited(nil)
+	m.Truth(metrics.WorkerStopped, nil)
 }
 
 // A metric is registered: its name, its labels but chain_id, and its text.
@@ -261,13 +260,12 @@ func (n names) Register(c prometheus.Collector) error {
 // ours returns this application's metrics in the order of their names.
 func ours() []metric {
 	n := names{prometheus.NewRegistry(), map[string]metric{}}
-	metrics.New(n, "c").Signer(func() bool { return false })
-	metrics.New(n, "c").ValidatorSigner(func() bool { return false })
+	for name := range metrics.Truths {
+		metrics.New(n, "c").Truth(name, func() bool { return false })
+	}
 	metrics.New(n, "c").BlocksBehind(func() int64 { return 0 })
 	metrics.New(n, "c").PeersRejected(func() int64 { return 0 }, func() int64 { return 0 })
 	metrics.New(n, "c").DiskFree(func() uint64 { return 0 })
-	metrics.New(n, "c").WorkerStopped(func() bool { return false })
-	metrics.New(n, "c").ConsentAwaited(func() bool { return false })
 	return slices.SortedFunc(maps.Values(n.found), func(a, b metric) int { return strings.Compare(a.name, b.name) })
 }
 

@@ -81,6 +81,7 @@ type NodeState struct {
 	BlocksSinceVote func() int64 // the value of query.Home.BlocksSinceVote
 	SignsNothing    func() bool  // whether the validator waits for the end of the home's SignPause
 	WorkerStopped   func() bool  // whether the worker has stopped and the validator continues
+	WorkerFails     func() bool  // whether its last attempt gave no gradient
 }
 
 // Declaration makes, from a state, the node's declaration about its own home.
@@ -121,6 +122,8 @@ func DeclarationOf(c *config.Config, a AppConfig, p Participant, v NodeState) De
 		}
 		if v.WorkerStopped() {
 			h.Worker = query.WorkerStopped
+		} else if v.WorkerFails() {
+			h.Worker = query.WorkerFails
 		}
 		return h
 	}

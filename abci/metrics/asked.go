@@ -2,16 +2,32 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Signer registers a gauge that is 1 while the signer of the participant's keys answers.
-func (m *Metrics) Signer(isAway func() bool) {
-	m.signerGauge("signer_answers", "1 while the signer of the participant's keys answers, else 0; absent without "+
-		"worker.signer.", isAway)
+// The gauges that Truth registers.
+const (
+	SignerAnswers            = "signer_answers"
+	ValidatorSignerConnected = "validator_signer_connected"
+	WorkerStopped            = "worker_stopped"
+	ConsentAwaited           = "consent_awaited"
+)
+
+// Truths are their helps.
+var Truths = map[string]string{
+	SignerAnswers: "1 while the signer of the participant's keys answers, else 0; absent without worker.signer.",
+	ValidatorSignerConnected: "1 while the signer of the validator's key is connected, else 0; absent without " +
+		"priv_validator_laddr.",
+	WorkerStopped: "1 after the worker has stopped and the validator goes on without it, else 0; absent without a " +
+		"worker in the node.",
+	ConsentAwaited: "1 while the running epoch awaits the consent of this home, else 0; absent unless worker.consent asks.",
 }
 
-// ValidatorSigner registers a gauge that is 1 while the signer of the validator's key is connected.
-func (m *Metrics) ValidatorSigner(isAway func() bool) {
-	m.signerGauge("validator_signer_connected", "1 while the signer of the validator's key is connected, else 0; absent "+
-		"without priv_validator_laddr.", isAway)
+// Truth registers a gauge of Truths that is 1 while holds returns true, and 0 otherwise.
+func (m *Metrics) Truth(name string, holds func() bool) {
+	m.gaugeFunc(name, Truths[name], func() float64 {
+		if holds() {
+			return 1
+		}
+		return 0
+	})
 }
 
 // BlocksBehind registers a gauge of the decided blocks that the node has not committed.
@@ -24,18 +40,6 @@ func (m *Metrics) BlocksBehind(behind func() int64) {
 func (m *Metrics) DiskFree(free func() uint64) {
 	m.gaugeFunc("disk_free_bytes", "Bytes that the node can still write to the disk of its databases.",
 		func() float64 { return float64(free()) })
-}
-
-// WorkerStopped registers a gauge that is 1 once the worker has stopped and the validator continues.
-func (m *Metrics) WorkerStopped(stopped func() bool) {
-	m.truth("worker_stopped", "1 after the worker has stopped and the validator goes on without it, else 0; absent "+
-		"without a worker in the node.", stopped)
-}
-
-// ConsentAwaited registers a gauge that is 1 while the running epoch awaits this home's consent.
-func (m *Metrics) ConsentAwaited(awaited func() bool) {
-	m.truth("consent_awaited", "1 while the running epoch awaits the consent of this home, else 0; absent unless "+
-		"worker.consent asks.", awaited)
 }
 
 // PeersRejected registers two counters of rejected connections: strangers, rejected after the
@@ -51,21 +55,6 @@ func (m *Metrics) PeersRejected(strangers, handshakes func() int64) {
 			ConstLabels: prometheus.Labels{"chain_id": m.chainID, "reason": reason}},
 			func() float64 { return float64(count()) }))
 	}
-}
-
-// signerGauge registers a gauge whose value is 0 while isAway returns true, and 1 otherwise.
-func (m *Metrics) signerGauge(name, help string, isAway func() bool) {
-	m.truth(name, help, func() bool { return !isAway() })
-}
-
-// truth registers a gauge that is 1 while holds returns true, and 0 otherwise.
-func (m *Metrics) truth(name, help string, holds func() bool) {
-	m.gaugeFunc(name, help, func() float64 {
-		if holds() {
-			return 1
-		}
-		return 0
-	})
 }
 
 // gaugeFunc registers a gauge. Each collection of the metrics calls value for the gauge's value.

@@ -28,9 +28,9 @@ func (r *Running) registerGauges(c *config.Config, a home.AppConfig, m *metrics.
 	if !a.Worker.Enabled {
 		return
 	}
-	m.WorkerStopped(r.workerStopped.Load)
+	m.Truth(metrics.WorkerStopped, r.workerStopped.Load)
 	if a.Worker.Consent == home.ConsentAsk {
-		m.ConsentAwaited(func() bool {
+		m.Truth(metrics.ConsentAwaited, func() bool {
 			s := r.Application.State()
 			return s != nil && isAwaited(s)
 		})

@@ -78,6 +78,7 @@ type Running struct {
 	upgradeHalt   *upgradeHalt
 	worker        chan error  // receives the worker's result, once
 	workerStopped atomic.Bool // whether the validator goes on without its worker
+	workerFails   atomic.Bool // whether the worker's last attempt gave no gradient
 	failures      chan error
 	haltReason    atomic.Pointer[string] // CometBFT's text about a consensus failure; nil if there was none
 	dataDir       string
@@ -312,10 +313,10 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 		options.Metrics.Build(version.Version, app.Version, version.CometBFT())
 	}
 	if own.Signer != nil && a.Worker.Enabled {
-		options.Metrics.Signer(func() bool { return own.Signer.Away() != "" })
+		options.Metrics.Truth(metrics.SignerAnswers, func() bool { return own.Signer.Away() == "" })
 	}
 	if c.PrivValidatorListenAddr != "" && !a.IsRelay() {
-		options.Metrics.ValidatorSigner(func() bool { return r.remote.isAway() })
+		options.Metrics.Truth(metrics.ValidatorSignerConnected, func() bool { return !r.remote.isAway() })
 	}
 	options.OwnKey = own.Signing
 	r.votes = &validatorVotes{participant: own.Signing, metrics: options.Metrics, logger: options.Logger}

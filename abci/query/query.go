@@ -80,6 +80,9 @@ const MaxSilentBlocks = 20
 // WorkerStopped is a value of Home.Worker: the worker has ended with an error, and the validator goes on without it.
 const WorkerStopped = "stopped"
 
+// WorkerFails is a value of Home.Worker: the last attempt gave no gradient, as where the trainer failed or was late.
+const WorkerFails = "no gradient"
+
 // ValidatorPaused is a value of Home.Validator: after a restore the validator signs nothing until the chain has decided
 // blocks without it.
 const ValidatorPaused = "paused"
@@ -95,7 +98,7 @@ type Home struct {
 	// last commit has one, or if the participant has no validator.
 	BlocksSinceVote int64  `json:"blocks_since_vote,omitempty"`
 	Validator       string `json:"validator,omitempty"` // ValidatorPaused; otherwise empty
-	Worker          string `json:"worker,omitempty"`    // WorkerStopped; otherwise empty
+	Worker          string `json:"worker,omitempty"`    // WorkerStopped, WorkerFails or empty
 	// Convicted is the offence that is on record against the participant (app.Conviction), empty if there is none.
 	Convicted string `json:"convicted,omitempty"`
 	// Resting is whether rounds close without waiting for the participant, because it was late.

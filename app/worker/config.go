@@ -58,6 +58,8 @@ type Config struct {
 	Turns chan struct{}
 	// StepDelay is added to every training step, to simulate a task with slow steps.
 	StepDelay time.Duration
+	// Fails is set to whether the last attempt gave no gradient. It may be nil.
+	Fails func(bool)
 	// Log takes messages for the operator. It may be nil.
 	Log func(message string, keyvals ...any)
 }

@@ -89,13 +89,12 @@ func (w *worker) skipOpenRound() {
 	w.skipped, w.skipsUntilOverdue = &params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round}, !lost
 	if !lost {
 		w.Log("the journal has no gradient for the round that is open at the start: this worker sits it out, unless it "+
-			"becomes overdue",
-			"epoch", w.task.Epoch, "round", w.task.Round)
+			"becomes overdue", "epoch", w.task.Epoch, "round", w.task.Round)
 		return
 	}
 	w.Log("no journal, or one that is older than the chain or ends within an entry: this worker sits the open round "+
-		"out, for which it may have signed a gradient; "+
-		"if it has certainly signed none, stop it, write {} into the journal's file and start it again",
+		"out, for which it may have signed a gradient; if it has certainly signed none, stop it, write {} into the "+
+		"journal's file and start it again",
 		"epoch", w.task.Epoch, "round", w.task.Round, "journal", w.record.Path, "signed", w.record.Entry.Signed,
 		"participations", w.task.Participant.Participations)
 }
@@ -276,6 +275,9 @@ func (w *worker) train(ctx context.Context) error {
 func (w *worker) trainRounds(ctx context.Context, trainer *Trainer, epoch uint64) (isSpent bool, err error) {
 	for !w.task.Finished && w.task.Epoch == epoch {
 		t, err := w.gradient(ctx, trainer)
+		if w.Fails != nil {
+			w.Fails(errors.Is(err, errNoGradient))
+		}
 		switch {
 		case errors.Is(err, errNoGradient):
 			w.logOnce("no gradient, nothing signed and nothing spent: " + err.Error())

@@ -35,8 +35,8 @@ type Report struct {
 	// Refuted is true if a demand is not met. If Refuted is false, nothing is proven, because the
 	// check covers only a few batches.
 	Refuted bool `json:"refuted"`
-	// Failure is the reason why no demand was checked: a StartError, a TensorError, or another
-	// error in the answer to HELLO.
+	// Failure is the reason why demands were not checked: a StartError, a TensorError, another error in the answer to
+	// HELLO, or ErrLate.
 	Failure error `json:"-"`
 }
 
@@ -130,12 +130,14 @@ func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, ba
 		i.note("its tensors are those of the parameters", nil, fmt.Sprintf("%d of the same names and shapes", n))
 	}
 	for _, look := range i.demands() {
+		t.config.Log("checking: " + look.demand)
 		note, err := look.check(ctx)
 		if ctx.Err() != nil {
 			return i.report, ctx.Err()
 		}
 		i.note(look.demand, err, note)
-		if errors.Is(err, errLate) { // the other demands would wait as long, each of them
+		if errors.Is(err, ErrLate) { // the other demands would wait as long, each of them
+			i.report.Failure = err
 			break
 		}
 	}

@@ -107,8 +107,8 @@ func launch(c Config) (k *child, err error) {
 	return k, nil
 }
 
-// errLate means that a child's answer was not complete in time.
-var errLate = errors.New("no answer in time")
+// ErrLate means that a child's answer was not complete in time.
+var ErrLate = errors.New("no answer in time")
 
 // ask writes a frame, and calls answer to read the reply. Write and read fail when ctx ends. From
 // protocol version 2 on the frame's body begins with a unique number, which the reply repeats.
@@ -132,7 +132,7 @@ func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*re
 	case err == nil:
 		return nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("%w%s", errLate, r.partial)
+		return fmt.Errorf("%w%s", ErrLate, r.partial)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded) ||

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -115,12 +116,7 @@ func Start(ctx context.Context, c Config, m params.Model, p params.Privacy) (*Tr
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	if c.Timeout <= 0 {
-		c.Timeout = DefaultTimeout
-	}
-	if c.Pause <= 0 {
-		c.Pause = firstPause
-	}
+	c.Timeout, c.Pause = cmp.Or(max(c.Timeout, 0), DefaultTimeout), cmp.Or(max(c.Pause, 0), firstPause)
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
 	}

@@ -225,6 +225,11 @@ func TestTakesPart(t *testing.T) {
 	f = h.takesPart(context.Background(), &app.Participant{Index: 3, Active: true})
 	require.Equal(t, Fail, f.Level, f)
 	require.Contains(t, f.Found, "the worker stopped: this home trains nothing")
+	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, query.Status{Home: &query.Home{
+		Worker: query.WorkerFails}})})
+	f = h.takesPart(context.Background(), &app.Participant{Index: 3, Active: true})
+	require.Equal(t, Warn, f.Level, f)
+	require.Contains(t, f.Found, "its worker made no gradient when it tried last")
 }
 
 // TestRoom: of a full disk, and of one that may not be written, the remedy keeps the databases.

@@ -127,8 +127,9 @@ var trainingQuestions = []question{
 			if err != nil {
 				return nil, nil, err
 			}
+			rejected, _ := c.RefusalsOf(ctx, r.Epoch, r.Round) // none of a node that was started later
 			p, err := priced(ctx, c, r)
-			return p, func(w io.Writer) { RoundText(w, r, people, p.cost()) }, err
+			return p, func(w io.Writer) { RoundText(w, r, people, p.cost(), rejected...) }, err
 		})},
 	// A record leaves the neighbours out: the node computes them.
 	{use: "neighbours [[EPOCH] ROUND]", example: "spdl query neighbours 41",
@@ -264,8 +265,8 @@ func RoundArgument(ctx context.Context, c *client.Client, args []string) (epoch,
 }
 
 // RoundText prints the record of a closed round with the reasons of fates, and its cost unless cost is "". Participants
-// that were not included are those of people.
-func RoundText(w io.Writer, r app.Record, people []app.Participant, cost string) {
+// that were not included are those of people; of these rejected says which the node rejected.
+func RoundText(w io.Writer, r app.Record, people []app.Participant, cost string, rejected ...query.Rejection) {
 	rule := r.Rule
 	if r.Margin >= 0 {
 		rule += fmt.Sprintf(", margin %d", r.Margin)
@@ -284,6 +285,7 @@ func RoundText(w io.Writer, r app.Record, people []app.Participant, cost string)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "participant\tfate\tweight\tscore\topposed\treputation\t  why")
 	for _, v := range chainview.Verdicts(&r, people, nil, nil) {
+		chainview.Witness{Rejections: rejected}.Reject(&v)
 		score, opposed, reputation := "-", map[bool]string{false: "no", true: "yes"}[v.Opposed], "-"
 		if v.Reputation != nil {
 			score, reputation = fmt.Sprint(v.Score), fmt.Sprintf("%.6f", float64(*v.Reputation)/params.One)

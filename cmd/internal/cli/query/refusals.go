@@ -13,7 +13,7 @@ import (
 // refusalsText writes a line for each participant and reason.
 func refusalsText(w io.Writer, all []query.Rejection) {
 	if len(all) == 0 {
-		fmt.Fprintln(w, "this node has rejected no gradient")
+		fmt.Fprintln(w, "this node has rejected no gradient since it was started")
 		return
 	}
 	command.Table(w, "participant\treason\trounds\tgradients\trounds signed by it\tlast\tthe first of the last round",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -19,6 +20,10 @@ func TestRoundSaysItsCost(t *testing.T) {
 	RoundText(&out, p.Record, []app.Participant{{Index: 5, Active: true}}, p.cost())
 	require.Contains(t, out.String(), "\nepsilon  1.746 of 4\n")
 	require.Regexp(t, `5 +absent .*No gradient of it is in block`, out.String())
+	out.Reset()
+	RoundText(&out, p.Record, []app.Participant{{Index: 5, Active: true}}, p.cost(), query.Rejection{Participant: 5,
+		Reason: "norm", Norm: 0, MinNorm: 292, MaxNorm: 20679, Signed: true, Count: 1})
+	require.Regexp(t, `5 +refused .*This node rejected its gradient \(norm\)`, out.String())
 	out.Reset()
 	RoundText(&out, p.Record, nil, "")
 	require.NotContains(t, out.String(), "epsilon")

@@ -105,11 +105,19 @@ func (o *checkOptions) run(r *command.Run, args []string) error {
 	if report.GroupsIgnored {
 		r.Warn(trainer.GroupsIgnored)
 	}
+	if step := time.Duration(report.StepMS * float64(time.Millisecond)); step > patience {
+		r.Warn(fmt.Sprintf("a step over %d %s takes %v, and rounds of a localnet wait %v or so: give it --patience %v, and "+
+			"a chain a longer proposal.wait (docs/CONFIGURATION.md, Slow training steps)", report.Batch, p.Privacy.Units(),
+			step.Round(time.Millisecond), patience, 2*step.Round(time.Second)+time.Second))
+	}
 	if err := r.Show(report, func(w io.Writer) { reportText(w, report, p) }); err != nil {
 		return err
 	}
 	return verdict(r.Context, report)
 }
+
+// patience is about how long a localnet's rounds wait for a gradient.
+const patience = 500 * time.Millisecond
 
 // verdict returns the error for a report. A trainer that could not be asked has not broken a promise.
 func verdict(ctx context.Context, report trainer.Report) error {
@@ -120,6 +128,8 @@ func verdict(ctx context.Context, report trainer.Report) error {
 		return fmt.Errorf("%w: %w", ErrNotStarted, lacks(ctx, start.Program, start.Module))
 	case errors.As(report.Failure, &start):
 		return fmt.Errorf("%w: see above", ErrNotStarted)
+	case errors.Is(report.Failure, trainer.ErrLate):
+		return fmt.Errorf("the check ended early: %w, within --timeout; what was asked before is above", report.Failure)
 	case errors.As(report.Failure, &other):
 		return fmt.Errorf("the trainer's model is not that of the parameters: %w", other)
 	case report.Refuted:

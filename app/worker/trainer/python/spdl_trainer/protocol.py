@@ -217,7 +217,11 @@ def serve(make: Callable[[Hello], Any]) -> None:
         except Exception as e:  # SPDL logs it, skips the round and starts the trainer again
             where = ("; a contained trainer reads its folder, worker.data and what worker.trainer_read lists: with spdl "
                      "new --data a study gets a copy" if isinstance(e, PermissionError) else "")
+            frames = traceback.extract_tb(e.__traceback__)
+            study = os.path.dirname(os.path.abspath(sys.argv[0]))
+            own = [f for f in frames if os.path.dirname(os.path.abspath(f.filename)) == study]
+            if os.path.dirname(frames[-1].filename) != os.path.dirname(__file__):  # this package's own text says it all
+                print("".join(traceback.format_list(frames[-3:])), end="", file=sys.stderr, flush=True)
+                where += "".join(" (%s line %d)" % (os.path.basename(f.filename), f.lineno or 0) for f in own[-1:])
             session.send(b"X", ("%s: %s%s" % (type(e).__name__, e, where)).encode()[:60000])
-            if os.path.dirname(traceback.extract_tb(e.__traceback__)[-1].filename) == os.path.dirname(__file__):
-                sys.exit(1)  # the text is this package's, and says it all
-            raise
+            sys.exit(1)
