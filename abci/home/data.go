@@ -99,5 +99,6 @@ func LoadData(path string, m params.Model) (mnist.Data, error) {
 
 // inputsOf describes the inputs and classes of a model for tables.
 func inputsOf(m params.Model) string {
-	return fmt.Sprintf("%d columns of a table and %d classes in its column %q", len(m.Table.Columns), m.Classes, m.Table.Label)
+	return fmt.Sprintf("%d columns of a table and %d classes in its column %q", len(m.Table.Columns), m.Classes,
+		m.Table.Label)
 }

@@ -17,7 +17,8 @@ var Truths = map[string]string{
 		"priv_validator_laddr.",
 	WorkerStopped: "1 after the worker has stopped and the validator goes on without it, else 0; absent without a " +
 		"worker in the node.",
-	ConsentAwaited: "1 while the running epoch awaits the consent of this home, else 0; absent unless worker.consent asks.",
+	ConsentAwaited: "1 while the running epoch awaits the consent of this home, else 0; absent unless " +
+		"worker.consent asks.",
 }
 
 // Truth registers a gauge of Truths that is 1 while holds returns true, and 0 otherwise.

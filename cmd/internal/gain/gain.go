@@ -201,8 +201,8 @@ func (g Report) Text(w io.Writer) {
 	if g.Odds != "" {
 		fmt.Fprintln(w, g.Odds)
 	}
-	fmt.Fprintf(w, "%s\nof one split of these rows: spdl-lab rehearse leaves out each row in turn, and is the better judge\n"+
-		"private to the owner of the rows: no epsilon bounds what this tells of them\n", g.Verdict())
+	fmt.Fprintf(w, "%s\nof one split of these rows: spdl-lab rehearse leaves out each row in turn, and is the better "+
+		"judge\nprivate to the owner of the rows: no epsilon bounds what this tells of them\n", g.Verdict())
 	if g.Warning != "" {
 		fmt.Fprintln(w, "warning:", printable.Text(g.Warning))
 	}
