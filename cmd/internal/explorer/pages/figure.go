@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"html/template"
 	"math"
+	"strings"
 
 	"github.com/spdl/spdl/cmd/internal/chainview"
 )
@@ -63,6 +64,16 @@ func (f Figure) HTML() (template.HTML, error) {
 
 // many draws lines, and a key of those with a name. Named lines with one alarm differ in dashes.
 func (c *chart) many(lines []line, from, until uint64, top float64) {
+	lowest := top
+	for _, l := range lines {
+		for _, d := range l.dots {
+			lowest = min(lowest, d.value)
+		}
+	}
+	if c.Unit == "%" && shareBelow(lowest) > 0 {
+		c.base = shareBelow(lowest)
+		c.Legend = strings.TrimSuffix(c.Legend, ".") + "; the axis begins at " + c.label(c.base)
+	}
 	c.axes(from, until, top)
 	same := map[string]int{}
 	for _, l := range lines {
