@@ -246,6 +246,8 @@ func TestExitCodes(t *testing.T) {
 		{"audit archive --out " + empty + "/a --node tcp://127.0.0.1:1", 3, "no node answers"},
 		{"audit replay --node tcp://127.0.0.1:1", 3, "no node answers"},
 		{"audit replay " + empty + "/none", 1, "there is no file " + empty + "/none"},
+		{"audit replay " + empty + "/no/none", 1, "spdl: there is no folder " + empty + "/no"},
+		{"plan --data nope.csv --label x --epsilon 1", 1, "spdl: there is no file nope.csv"},
 		{"audit replay " + empty + "/none --node tcp://127.0.0.1:1", 2, "one of them"},
 		{"audit replay --home " + empty, 1, "spdl init makes a home"},
 	} {

@@ -100,12 +100,15 @@ func TextOf(err error) string {
 	switch {
 	case errors.Is(file, fs.ErrNotExist):
 		fault = "there is no file " + file.Path
+		if _, err := os.Stat(filepath.Dir(file.Path)); errors.Is(err, fs.ErrNotExist) {
+			fault = "there is no folder " + filepath.Dir(file.Path)
+		}
 	case errors.Is(file, syscall.EISDIR):
 		fault = file.Path + " is a folder, want a file"
 	case errors.Is(file, syscall.ENOTDIR):
 		fault = inTheWay(file.Path) + " is a file, want a folder"
 	}
-	return strings.Replace(err.Error(), file.Error(), fault, 1)
+	return strings.Replace(strings.Replace(err.Error(), file.Path+": "+file.Error(), fault, 1), file.Error(), fault, 1)
 }
 
 // inTheWay returns the beginning of a path that is a file where a folder has to be.
