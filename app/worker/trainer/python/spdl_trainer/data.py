@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import numpy as np
 
 from .hello import Hello
-from .predict import ABSENT, BEYOND, UNKNOWN, inputs, odd, opened
+from .predict import ABSENT, BEYOND, UNKNOWN, absent, inputs, odd, opened
 from .split import group_for_testing, text_for_testing
 
 Array = Any  # numpy.ndarray, or a tensor of PyTorch
@@ -115,14 +115,13 @@ def readable(x: float) -> float:
     return float("%.3g" % x) if np.isfinite(x) else 0
 
 
-def of_frame(frame: Any, described: Dict[str, Any], centred: bool, comma: bool) -> Array:
-    """The inputs of the rows of a DataFrame, whose columns are found by their names."""
+def of_records(records: List[Any], described: Dict[str, Any], centred: bool, comma: bool) -> Array:
+    """The inputs of rows that are dicts by column."""
     named = [c["name"] for c in described["columns"]]
-    if absent := [name for name in named if name not in frame.columns]:
-        raise ValueError("the rows have no column %s" % ", ".join(absent))
     rows, notes = [], np.zeros((len(named), 4), int)
-    for at, row in enumerate(frame.to_dict("records")):
+    for at, row in enumerate(records):
         try:
+            absent(described["columns"], list(row))
             read = [inputs(row[c["name"]], c, comma)[2] for c in described["columns"]]
         except ValueError as e:
             raise ValueError("row %d, from 0: %s" % (at, e)) from None
@@ -170,13 +169,15 @@ def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Op
         separator = _separator(f.readline())
         f.seek(0)
         rows = csv.reader(f, delimiter=separator)
-        header = [name.strip() or "column %d" % (i + 1) for i, name in enumerate(next(rows))]
+        header = [name.strip() or "column %d" % (i + 1) for i, name in enumerate(next(rows, []))]
+        if not header:
+            raise ValueError("%s is empty, want a line that names the columns" % path)
         predicting = hello is not None and hello.predicting
         named = [c["name"] for c in columns]
         if described["label"] in header or not predicting:  # the side of a row with a label is that of its group
             named += [described[k] for k in ("label", "group") if described.get(k)]
-        if absent := [name for name in named if name not in header]:
-            raise ValueError("%s has no column %s, it has %s" % (path, ", ".join(absent), ", ".join(header)))
+        if lacks := [name for name in named if name not in header]:
+            raise ValueError("%s has no column %s, it has %s" % (path, ", ".join(lacks), ", ".join(header)))
         readers = [(header.index(c["name"]), _cached(c, separator != ",", predicting)) for c in columns]
         label, group = (header.index(described[k]) if described.get(k) in header else None for k in ("label", "group"))
         for row in filter(None, rows):
@@ -206,6 +207,8 @@ def table(path: str, described: Dict[str, Any], centred: bool = False, hello: Op
     y, test = np.array(labels, dtype=np.int64), np.array(tested, dtype=bool)
     if hello:
         hello.tested, hello.labels = test, known
+    if predicting and not values:
+        return one(described, centred)[:4]
     x = _centred(values, middle) if centred and len(y) else np.array(values, dtype=np.float32)
     both = x[~test], y[~test], x[test], y[test]
     if predicting:

@@ -57,21 +57,19 @@ def rebuild(build: Callable[..., Any], model: str, data: str = "") -> Any:
 
 def probabilities(build: Callable[..., Any], model: str, rows: Any, comma: bool = True) -> Any:
     """The probability of each class that the file model gives to rows, a row of a NumPy array for each: of a DataFrame,
-    or a row of one, with the columns of a study's schema, where None and NaN are missing, in texts with comma a comma is
+    a row of one, a dict or a list of these, with the columns of a study's schema, where None and NaN are missing, in texts with comma a comma is
     a decimal point, and texts that are no category and numbers beyond their bounds warn; or of inputs as load gives
     them. Of a file of spdl model adapt they are the adapted ones. build and errors are those of rebuild."""
     import numpy as np
     if isinstance(rows, (str, os.PathLike)):
         raise Unsuitable("rows is the path %s, want a DataFrame or inputs: python3 train.py predict takes a file" % rows)
-    if isinstance(rows, dict):
-        raise Unsuitable("rows is a dict, want a DataFrame or inputs: pandas.DataFrame([row]) makes one")
-    rows = rows.to_frame().T if hasattr(rows, "to_frame") else rows  # a row of a DataFrame
+    from .predict import records
     hello, module = _rebuilt(build, model, "")
-    if hasattr(rows, "columns") and hasattr(rows, "to_dict"):
-        from .data import of_frame
+    if (named := records(rows)) is not None:
+        from .data import of_records
         if hasattr(sys.modules[build.__module__], "load") or "table" not in hello.config:
             raise Unsuitable("no schema says what the inputs of a DataFrame are: give rows as load makes them, an array")
-        rows = of_frame(rows, hello.config["table"], hello.config.get("centred", False), comma)
+        rows = of_records(named, hello.config["table"], hello.config.get("centred", False), comma)
     if isinstance(module, dict):
         from .linear import names
         weight, bias = names(module) or ("", "")

@@ -128,6 +128,23 @@ def odd(column, note, count, rows):
     return "column %r: in %d of %d rows %s" % (column["name"], count, rows, what)
 
 
+def records(rows):
+    """The rows as dicts by column: of a DataFrame, a row of one, a dict or a list of these. None for other things."""
+    if hasattr(rows, "to_dict"):
+        return rows.to_dict("records") if hasattr(rows, "columns") else [rows.to_dict()]
+    if isinstance(rows, dict):
+        return [rows]
+    if isinstance(rows, (list, tuple)) and all(isinstance(row, dict) or hasattr(row, "to_dict") for row in rows):
+        return [row if isinstance(row, dict) else row.to_dict() for row in rows]
+    return None
+
+
+def absent(columns, names):
+    """Raises ValueError if columns of a table are not among the names."""
+    if missing := [c["name"] for c in columns if c["name"] not in names]:
+        raise ValueError("no column %s, there are %s" % (", ".join(missing), ", ".join(map(str, names))))
+
+
 class Model:
     """An exported linear model of a table."""
 
@@ -142,11 +159,14 @@ class Model:
         self.weight, self.bias = tensors["output.weight"], tensors.get("output.bias", 0)
 
     def probabilities(self, row, comma=True):
-        """The probability of each class, in the order of the schema. row has a value for each column by its name;
-        with comma a comma in a number is a decimal point. Of a DataFrame it is an array with a row for each row. Texts
-        that are no category, numbers beyond the bounds and values that are missing warn."""
-        frame = hasattr(row, "columns") and hasattr(row, "to_dict")
-        rows, said, notes = row.to_dict("records") if frame else [row], [], collections.Counter()
+        """The probability of each class, in the order of the schema. row, a dict or a row of a DataFrame, has a value for
+        each column by its name; with comma a comma in a number is a decimal point. Of a DataFrame, or a list, it is an
+        array with a row for each row. Texts that are no category, numbers beyond the bounds and values that are missing
+        warn."""
+        frame = hasattr(row, "columns") or isinstance(row, (list, tuple))
+        rows, said, notes = records(row), [], collections.Counter()
+        if rows is None:
+            raise ValueError("want a dict, a DataFrame, a row of one or a list of dicts, not %s" % type(row).__name__)
         for at, one in enumerate(rows):
             try:
                 said.append(self._of(one, comma, notes))
@@ -160,9 +180,7 @@ class Model:
 
     def _of(self, row, comma, notes):
         columns = self.table["columns"]
-        absent = [c["name"] for c in columns if c["name"] not in row]
-        if absent:
-            raise ValueError("no column %s" % ", ".join(absent))
+        absent(columns, list(row))
         read = [inputs(row[c["name"]], c, comma) for c in columns]
         notes.update((i, note) for i, (_, _, note) in enumerate(read) if note)
         x, typical = (np.array(sum(part, [])) for part in list(zip(*read))[:2])
@@ -208,6 +226,12 @@ def rows_of(model, file, sides):
         text.seek(0)
         rows = csv.DictReader(text, delimiter=separator)
         rows.fieldnames = [name.strip() for name in rows.fieldnames or []]
+        if not rows.fieldnames:
+            raise ValueError("%s is empty, want a line that names the columns" % file)
+        try:
+            absent(model.table["columns"], rows.fieldnames)
+        except ValueError as e:
+            raise ValueError("%s: %s" % (file, e)) from None
         lines = [["side"][:sides] + model.classes]
         warnings.simplefilter("ignore")  # the counts follow
         group = model.table.get("group")

@@ -29,7 +29,7 @@ def predict(make: Callable[[Hello], Any], model: str, path: str, out: TextIO) ->
         train, test = map(iter, sides)
         rows = [next(test if tested else train) for tested in hello.tested]
     table = hello.config.get("table", {}) if isinstance(hello.config, dict) else {}
-    classes = table.get("classes", list(map(str, range(len(rows[0][2])))))
+    classes = table.get("classes") or list(map(str, range(len(rows[0][2]))))
     lines = csv.writer(out, lineterminator="\n")
     lines.writerow(["side", "label", *classes])
     for i, (side, label, p) in enumerate(rows):

@@ -194,7 +194,7 @@ class _Session:
 def serve(make: Callable[[Hello], Any]) -> None:
     """Answers SPDL until it says BYE. make gets the Hello and returns the study. With the argument predict it gives
     rows their probabilities instead (predict_rows)."""
-    if sys.argv[1:] and sys.argv[1] != "predict" and difflib.get_close_matches(sys.argv[1], ["predict"]):
+    if len(sys.argv) == 4 and sys.argv[1] != "predict" and difflib.get_close_matches(sys.argv[1], ["predict"]):
         sys.exit("%s: unknown command %r (did you mean predict?)" % (sys.argv[0], sys.argv[1]))
     if sys.argv[1:2] == ["predict"]:
         from .predict_rows import main

@@ -106,27 +106,23 @@ class TestNumPy(unittest.TestCase):
         self.assertIn("column 'k': in 18 of 27 rows the text is none of q, s, and read as none", said.getvalue())
 
     def test_a_frame_warns_of_unknown_categories_and_numbers_beyond(self):
-        class Frame:  # as a DataFrame of pandas
-            columns = ["k", "a"]
-
-            def __init__(self, *rows):
-                self.rows = [{"k": k, "a": a} for k, a in rows]
-
-            def to_dict(self, kind):
-                return self.rows
+        def frame(*rows):
+            return [{"k": k, "a": a} for k, a in rows]
         described = {"columns": [{"name": "k", "values": ["q", "s"], "others": True}, {"name": "a", "low": 0, "high": 9}]}
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            x = data.of_frame(Frame(("q", 0), ("big", 10), (None, 9)), described, False, True)
+            x = data.of_records(frame(("q", 0), ("big", 10), (None, 9)), described, False, True)
         self.assertEqual(x.shape, (3, 3))
         self.assertEqual([str(w.message) for w in said], [
             "column 'k': in 1 of 3 rows the text is none of q, s, and read as none",
             "column 'k': in 1 of 3 rows the value is missing, and read as none of q, s",
             "column 'a': in 1 of 3 rows the number is beyond 0 to 9, and read as the nearer end"])
         with self.assertWarnsRegex(UserWarning, "column 'a': in 1 of 2 rows the value is missing, and read as a typical"):
-            data.of_frame(Frame(("q", 1), ("q", None)), described, False, True)
+            data.of_records(frame(("q", 1), ("q", None)), described, False, True)
         with self.assertRaisesRegex(ValueError, "row 1, from 0: column 'a': the text is no finite number"):
-            data.of_frame(Frame(("q", 1), ("q", "x")), described, False, True)
+            data.of_records(frame(("q", 1), ("q", "x")), described, False, True)
+        with self.assertRaisesRegex(ValueError, "row 0, from 0: no column k, a, there are K"):
+            data.of_records([{"K": "q"}], described, False, True)
 
     def test_a_linear_model_says_sides_and_what_is_odd(self):
         columns = [{"name": "a", "low": 0, "high": 9}, {"name": "k", "values": ["q", "s"], "others": True}]
@@ -165,6 +161,15 @@ class TestNumPy(unittest.TestCase):
             done = said(new)
             self.assertIn("line 7: column 'a': the text is no finite number", done.stderr)
             self.assertEqual(done.stdout, "", "no half of a file")
+            self.assertIn("rows.csv: no column a, there are A, k", said([{"A": "1", "k": "q"}]).stderr)
+            with open(path, "w"):
+                pass
+            done = subprocess.run([sys.executable, linear_model.__file__, model, path], capture_output=True, text=True)
+            self.assertIn("rows.csv is empty, want a line that names the columns", done.stderr)
+            rows = [{"a": 1, "k": "q"}, {"a": 2, "k": "s"}]
+            self.assertTrue((Model(model).probabilities(rows)[1] == Model(model).probabilities(rows[1])).all())
+            with self.assertRaisesRegex(ValueError, "want a dict, a DataFrame, a row of one or a list of dicts, not str"):
+                Model(model).probabilities("rows.csv")
 
     def test_predict_gives_rows_their_probabilities(self):
         rows = "a,ill,b\n" + "".join("%g,%s,%g\n" % (a / 50 - 1, "yes" if a % 3 else "no", a / 10) for a in range(100))

@@ -65,7 +65,7 @@ class TestProtocol(unittest.TestCase):
                                   "tensors": [{"name": "b", "shape": [2]}, {"name": "w", "shape": [2, 2]}]})
 
     def test_a_command_that_is_nearly_predict_is_an_error(self):
-        program = "import sys; sys.argv = ['train.py', %r]; from spdl_trainer import serve; serve(lambda hello: None)"
+        program = "import sys; sys.argv = ['train.py', %r, 'm.npz', 'rows.csv']; from spdl_trainer import serve; serve(lambda hello: None)"
         for word, code in (("predit", 1), ("--fast", 0)):  # another argument is the study's own
             done = subprocess.run([sys.executable, "-c", program % word], capture_output=True, stdin=subprocess.DEVNULL)
             self.assertEqual((done.returncode, b"did you mean predict?" in done.stderr), (code, code == 1), done.stderr)

@@ -104,25 +104,21 @@ class TestPyTorch(unittest.TestCase):
         predict(here, model, path, out)
         said = np.array([[float(p) for p in line.split(",")[2:]] for line in out.getvalue().splitlines()[1:]])
         self.assertTrue(got.shape == (40, 2) and np.allclose(got, said, atol=1e-6))
-        x = data.of_frame(Frame(), config["table"], True, True)
+        x = data.of_records(Frame().to_dict("records"), config["table"], True, True)
         self.assertTrue(np.array_equal(probabilities(own, model, x), got))
         self.assertEqual(probabilities(own, model, x[:0]).shape, (0, 2))
         with self.assertRaisesRegex(Unsuitable, "want a DataFrame or inputs: python3 train.py predict takes a file"):
             probabilities(own, model, path)
-        with self.assertRaisesRegex(Unsuitable, r"rows is a dict, want .*: pandas.DataFrame\(\[row\]\) makes one"):
-            probabilities(own, model, {"a": 0, "b": 0})
+        row = Frame().to_dict("records")[1]
 
         class Series:  # as a row of a DataFrame
-            T = Frame()
-
-            def to_frame(self):
-                return self
-        self.assertTrue(np.array_equal(probabilities(own, model, Series()), got))
-        Frame.to_dict = lambda self, kind: []
-        self.assertEqual(probabilities(own, model, Frame()).shape, (0, 2))
-        Frame.columns = ["a"]
-        with self.assertRaisesRegex(ValueError, "the rows have no column b"):
-            probabilities(own, model, Frame())
+            def to_dict(self):
+                return row
+        for one in (row, Series(), [row]):
+            self.assertTrue(np.array_equal(probabilities(own, model, one), got[1:2]))
+        self.assertEqual(probabilities(own, model, []).shape, (0, 2))
+        with self.assertRaisesRegex(ValueError, "row 0, from 0: no column b, there are a"):
+            probabilities(own, model, {"a": 0})
 
     def test_rows_are_the_gradients_of_each_example(self):
         module = network()
