@@ -2,6 +2,7 @@ package testnet
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/model"
@@ -26,7 +27,7 @@ func (n *Net) Evaluator(ctx context.Context) (*home.Evaluator, error) {
 	}
 	if _, err := e.Evaluate(ctx, p, make([]float64, p.Model.Dim())); err != nil && !home.IsUnmeasurable(err) {
 		e.Close()
-		return nil, err
+		return nil, fmt.Errorf("the net's own trainer, which measures accuracy: %w", err)
 	}
 	return e, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/internal/wait"
 )
 
@@ -271,7 +272,7 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 		}
 	}
 	measured, err := e.Evaluate(ctx, p, parameters)
-	if home.IsUnmeasurable(err) {
+	if home.IsUnmeasurable(err) || errors.Is(err, trainer.ErrTrainer) { // of the next round a trainer may say it again
 		return r, nil
 	}
 	if err != nil {

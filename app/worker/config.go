@@ -58,8 +58,7 @@ type Config struct {
 	Turns chan struct{}
 	// StepDelay is added to every training step, to simulate a task with slow steps.
 	StepDelay time.Duration
-	// Fails is set to whether the last attempt gave no gradient. It may be nil.
+	// Log takes messages for the operator, and Fails whether the last attempt gave no gradient. They may be nil.
+	Log   func(message string, keyvals ...any)
 	Fails func(bool)
-	// Log takes messages for the operator. It may be nil.
-	Log func(message string, keyvals ...any)
 }

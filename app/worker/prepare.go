@@ -86,6 +86,7 @@ func (w *worker) startExternal(ctx context.Context) (*Trainer, error) {
 			return nil, ctx.Err()
 		}
 		w.Log("the trainer has not started, it is tried again", "err", err, "after", pause)
+		w.Fails(true)
 		for again := time.Now().Add(pause); time.Now().Before(again); {
 			if err := w.awaitNext(ctx, time.Until(again)); err != nil {
 				return nil, err

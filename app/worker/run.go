@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -36,8 +37,9 @@ type worker struct {
 // Run follows the chain until the epoch's training is finished or ctx is done; with Follow it also trains in the later
 // epochs. It retries every failed call to the chain, so Run does not end if the chain is unreachable.
 func Run(ctx context.Context, chain Chain, c Config) error {
-	if c.Retry <= 0 {
-		c.Retry = 500 * time.Millisecond
+	c.Retry = cmp.Or(max(c.Retry, 0), 500*time.Millisecond)
+	if c.Fails == nil {
+		c.Fails = func(bool) {}
 	}
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
@@ -275,9 +277,7 @@ func (w *worker) train(ctx context.Context) error {
 func (w *worker) trainRounds(ctx context.Context, trainer *Trainer, epoch uint64) (isSpent bool, err error) {
 	for !w.task.Finished && w.task.Epoch == epoch {
 		t, err := w.gradient(ctx, trainer)
-		if w.Fails != nil {
-			w.Fails(errors.Is(err, errNoGradient))
-		}
+		w.Fails(errors.Is(err, errNoGradient))
 		switch {
 		case errors.Is(err, errNoGradient):
 			w.logOnce("no gradient, nothing signed and nothing spent: " + err.Error())

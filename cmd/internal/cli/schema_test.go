@@ -255,7 +255,7 @@ func TestRehearse(t *testing.T) {
 	require.Equal(t, 3, strings.Count(stdout, "private to the owner of the rows"))
 	require.Regexp(t, "(?m)^(a gain|no gain)", stdout)
 	require.Contains(t, stdout, "report        spdl-lab report "+home)
-	require.Contains(t, stdout, "spdl explorer --gain --home "+home+"/net/node0 has the page")
+	require.Contains(t, stdout, "spdl explorer --eval --gain --home "+home+"/net/node0 has the page")
 	made := filepath.Join(home, "model.safetensors")
 	east := filepath.Join(home, "sites", "site0-east.csv")
 	stdout, stderr, code = spdl(t, "model", "gain", made, "--data", east, "-o", "json")

@@ -106,6 +106,9 @@ func (o *startOptions) net(r *command.Run, home string) (*testnet.Net, error) {
 		if err = cmp.Or(err, o.perturbable(m)); err != nil {
 			return nil, err
 		}
+		if len(m.Trainer) > 0 {
+			fmt.Fprintln(r.Err, "trying the trainer, before the net is made:", command.Plain(strings.Join(m.Trainer, " ")))
+		}
 		n, err := testnet.Init(m)
 		if err == nil && r.Named && m.Data == "" && len(m.Trainer) == 0 {
 			fmt.Fprintf(r.Err, "new net in %s: it trains the embedded MNIST, as no --data is named\n", r.HomeText)
@@ -185,8 +188,8 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	}
 	patience := stillness + n.Manifest.Patience
 	still := time.AfterFunc(patience, func() {
-		fmt.Fprintf(r.Err, "no round has closed for %v: %s doctor --home %s, or the nodes' logs, such as %s, say why\n",
-			patience, command.Program("spdl"), r.InText(n.Manifest.Home), r.InText(n.Nodes[0].LogFile()))
+		fmt.Fprintf(r.Err, "no round has closed for %v: training steps may take so long (spdl trainer check times one); if "+
+			"not, %s doctor --home %s, or the nodes' logs, such as %s, say why\n", patience, command.Program("spdl"), r.InText(n.Manifest.Home), r.InText(n.Nodes[0].LogFile()))
 	})
 	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: pages.url()})
 	if err == nil {

@@ -78,6 +78,9 @@ func (o *checkOptions) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
+	if info, err := os.Stat(args[0]); err == nil && info.IsDir() { // a study
+		args = slices.Concat([]string{filepath.Join(args[0], "train.py")}, args[1:])
+	}
 	args = withPython(o.python, args)
 	if config.Sandbox, err = r.Sandbox(o.sandbox, filepath.Dir(script(args))); err != nil {
 		return err
