@@ -164,9 +164,9 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 			"stopped: this home trains nothing", found)
 	}
 	if s.Home != nil && s.Home.Worker == query.WorkerFails {
-		return warn("the node's log says why after `no gradient` or `the trainer has not started`: a trainer that failed, or "+
-			"that is slower than the rounds (spdl trainer check measures a step)", "%s; its worker made no gradient when it "+
-			"tried last", found)
+		return warn("the node's log says why after `no gradient` or `the trainer has not started`: a trainer that failed, "+
+			"or that is slower than the rounds (spdl trainer check measures a step)", "%s; its worker made no gradient when "+
+			"it tried last", found)
 	}
 	if (ago > silentRounds || s.Home != nil && s.Home.Resting) && !s.Done && h.untended() {
 		return fail("start it: spdl worker --home "+h.Config.RootDir, "%s; the node runs no worker, and no spdl worker of "+

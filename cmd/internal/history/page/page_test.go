@@ -62,7 +62,8 @@ func TestAttackersComeFirst(t *testing.T) {
 	h.Params.Rule.Byzantine = 2
 	raw, err = Of(h, o)
 	require.NoError(t, err)
-	require.Contains(t, string(raw), "Attack by the manifest: silent. Nothing stands against it.</li>")
+	require.Contains(t, string(raw), "Attack by the manifest: silent. No alarm accuses it: its gradient is in 20 of "+
+		"20 rounds, the rule selected it in 20, and its turns to lead were passed over 0 times.</li>")
 	h.Count[0].Opposed = 3
 	raw, err = Of(h, o)
 	require.NoError(t, err)
