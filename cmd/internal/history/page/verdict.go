@@ -105,8 +105,8 @@ func (c chain) fates() (out []fate) {
 				c.tally(p.Index).Included)
 		default:
 			n := c.tally(p.Index)
-			f.Text += fmt.Sprintf("No alarm accuses it: its gradient is in %d of %d rounds, the rule selected it in %d, and its "+
-				"turns to lead were passed over %d times.", n.Included, n.Included+n.Absent, n.Selected, p.PassedOver)
+			f.Text += fmt.Sprintf("No alarm accuses it: its gradient is in %d of %d rounds, the rule selected it in %d, and "+
+				"its turns to lead were passed over %d times.", n.Included, n.Included+n.Absent, n.Selected, p.PassedOver)
 		}
 		if n := c.tally(p.Index); n.Weighed > 0 && !chainview.Light(n.MeanWeight(), n.Included) { // a light one is a reason
 			f.Text += fmt.Sprintf(" Its gradients weighed %s of a full share on average.", chainview.WeightText(n.MeanWeight()))
