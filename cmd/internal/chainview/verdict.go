@@ -195,12 +195,12 @@ func (v *Verdict) why(r *app.Record) string {
 	case v.Times == nil:
 		text = fmt.Sprintf("Score %d is place %d of %d.", v.Score, v.Place, len(r.Contributions))
 	default:
-		far := "close enough to its nearest others"
-		if v.Fate == LeftOut {
-			far = "too far from its nearest others"
-		}
+		far := map[bool]string{false: "close enough to its nearest others", true: "too far from its nearest others"}
 		text = fmt.Sprintf("Its score is %s that of the last selected, place %d of %d: %s.", timesText(*v.Times), v.Place,
-			len(r.Contributions), far)
+			len(r.Contributions), far[v.Fate == LeftOut])
+	}
+	if v.Fate == Absent && slices.Contains(r.Withheld, v.Participant) {
+		text += " It had committed to one, which the ledger counts, and no valid one followed."
 	}
 	return text + v.opposed()
 }

@@ -25,6 +25,11 @@ func TestRoundSaysItsCost(t *testing.T) {
 		Reason: "norm", Norm: 0, MinNorm: 292, MaxNorm: 20679, Signed: true, Count: 1})
 	require.Regexp(t, `5 +refused .*This node rejected its gradient \(norm\)`, out.String())
 	out.Reset()
+	withheld := p.Record
+	withheld.Withheld = []uint32{5}
+	RoundText(&out, withheld, []app.Participant{{Index: 5, Active: true}}, "")
+	require.Contains(t, out.String(), "It had committed to one, which the ledger counts, and no valid one followed.")
+	out.Reset()
 	RoundText(&out, p.Record, nil, "")
 	require.NotContains(t, out.String(), "epsilon")
 	p.budget = 0

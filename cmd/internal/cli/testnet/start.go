@@ -188,9 +188,9 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	}
 	patience := stillness + n.Manifest.Patience
 	still := time.AfterFunc(patience, func() {
-		fmt.Fprintf(r.Err, "no round has closed for %v: training steps may take so long (spdl trainer check times one); if "+
-			"not, %s doctor --home %s, or the nodes' logs, such as %s, say why\n", patience, command.Program("spdl"),
-			r.InText(n.Manifest.Home), r.InText(n.Nodes[0].LogFile()))
+		fmt.Fprintf(r.Err, "no round has closed for %v: trainers may take so long to start, or for a step (spdl trainer "+
+			"check, as spdl new prints it, times one); if not, %s doctor --home %s, or the nodes' logs, such as %s, say why\n",
+			patience, command.Program("spdl"), r.InText(n.Manifest.Home), r.InText(n.Nodes[0].LogFile()))
 	})
 	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: pages.url()})
 	if err == nil {

@@ -1,6 +1,8 @@
 """What a PyTorch module must be, so that each example has a gradient of its own."""
 from __future__ import annotations
 
+import os
+import traceback
 from typing import Any, Dict, Iterator, List, Set
 
 import torch
@@ -168,9 +170,12 @@ def _forward(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
         kind = str(x.dtype).replace("torch.", "")
         whole = "" if x.is_floating_point() else ('; x is of type %s, which an embedding takes and layers of weights do '
                                                   'not: x.astype("float32")' % kind)
-        raise Unsuitable('the module does not take a batch of shape %s of the data (MNIST, unless --data or load give '
-                         'others)%s: %s: %s%s'
-                         % (tuple(x.shape), ', at layer "%s"' % entered[-1] if entered else "", type(e).__name__,
+        others = os.path.dirname(__file__), os.path.dirname(torch.__file__)
+        own = [f for f in traceback.extract_tb(e.__traceback__) if not f.filename.startswith(others)]
+        where = "".join(", in %s line %d" % (os.path.basename(f.filename), f.lineno or 0) for f in own[-1:])
+        raise Unsuitable('the module fails on a batch of shape %s of the data (MNIST, unless --data, --sites or load give '
+                         'others)%s%s: %s: %s%s'
+                         % (tuple(x.shape), ', at layer "%s"' % entered[-1] if entered else "", where, type(e).__name__,
                             str(e).strip().split("\n")[0], whole)) from e
     finally:
         for hook in hooks:

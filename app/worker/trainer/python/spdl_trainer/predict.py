@@ -88,6 +88,8 @@ def inputs(value, column, comma, new=True):
     text = "" if value is None or str(value) in ("<NA>", "NaT") else str(value).strip()
     if column.get("values"):
         values = column["values"]
+        if text in ("True", "False") and text not in values and not isinstance(value, str):
+            text = str(int(bool(value)))  # of a DataFrame whose 0 and 1 are booleans
         x = number(text, comma)
         if text not in values and x is not None:  # 3.0 is the category 3
             text = next((v for v in values if number(v, comma) == x), text)

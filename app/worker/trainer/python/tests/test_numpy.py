@@ -168,6 +168,10 @@ class TestNumPy(unittest.TestCase):
             self.assertIn("rows.csv is empty, want a line that names the columns", done.stderr)
             rows = [{"a": 1, "k": "q"}, {"a": 2, "k": "s"}]
             self.assertTrue((Model(model).probabilities(rows)[1] == Model(model).probabilities(rows[1])).all())
+            binary = Model(model)
+            binary.table["columns"][1]["values"] = ["0", "1"]
+            self.assertTrue((binary.probabilities({"a": 1, "k": True}) == binary.probabilities({"a": 1, "k": 1})).all())
+            self.assertEqual(+binary.unknown, {})
             with self.assertRaisesRegex(ValueError, "want a dict, a DataFrame, a row of one or a list of dicts, not str"):
                 Model(model).probabilities("rows.csv")
 

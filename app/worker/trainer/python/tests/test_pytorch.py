@@ -212,7 +212,7 @@ class TestPyTorch(unittest.TestCase):
                 ("no gradient of each example .*item", Own(zeros, lambda m, x: x + m.p * x.sum().item())),
                 ("the module as a function of its tensors gives other outputs than the module", Own(
                     zeros, lambda m, x: x + m.p + m._buffers.get("b", 0))),
-                (r'does not take a batch of shape \(1, 4\).*at layer "0"', nn.Sequential(nn.Linear(5, 3))),
+                (r'fails on a batch of shape \(1, 4\) .*at layer "0": RuntimeError', nn.Sequential(nn.Linear(5, 3))),
                 (r"y\[2\] is no label from 0 to 1, as the module has 2 outputs", nn.Sequential(nn.Linear(4, 2))),
                 (r"gives outputs of shape \(1, 1, 4\) for inputs of shape \(1, 4\), want \(1, classes\)",
                  nn.Sequential(nn.Unflatten(1, (1, 4)), nn.Linear(4, 4))),
