@@ -3,6 +3,7 @@ package testnet
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"runtime/pprof"
 	"strings"
 	"testing"
@@ -10,6 +11,10 @@ import (
 
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker/trainer"
 )
 
 // TestInProcess: four nodes with real p2p learn, are followed to the end, stop,
@@ -67,6 +72,17 @@ func TestInProcess(t *testing.T) {
 		require.Equal(t, rounds[r.Round].TestAccuracy, r.TestAccuracy)
 		return nil
 	}))
+	require.NoError(t, Follow(ctx, again, broken{}, func(r Round) error {
+		require.Nil(t, r.TestAccuracy, "the net goes on where its own trainer fails")
+		return nil
+	}))
+}
+
+// broken is a trainer that fails.
+type broken struct{}
+
+func (broken) Evaluate(context.Context, params.Params, []float64) (model.Eval, error) {
+	return model.Eval{}, fmt.Errorf("%w: lost my GPU", trainer.ErrTrainer)
 }
 
 // TestFollowEnds: with nobody to answer it waits for its context.

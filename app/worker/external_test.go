@@ -67,10 +67,12 @@ func TestExternalToTheEnd(t *testing.T) {
 		}
 		return nil
 	}}
-	c := externalChain(6)
-	require.NoError(t, worker.Run(within(t), c, externalConfig(t, f)))
+	c, conf, fails := externalChain(6), externalConfig(t, f), []bool(nil)
+	conf.Fails = func(is bool) { fails = append(fails, is) }
+	require.NoError(t, worker.Run(within(t), c, conf))
 	require.True(t, c.state.Finished())
 	require.True(t, f.closed)
+	require.Equal(t, slices.Repeat([]bool{true, true, false}, 6), fails, "the node says whether the last attempt failed")
 	gradients := c.gradients()
 	require.Len(t, gradients, 6)
 	for round, hashes := range gradients {

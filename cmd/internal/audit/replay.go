@@ -106,15 +106,6 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	return r.report, r.finish()
 }
 
-// At returns the progress at a height, with the time left extrapolated from elapsed.
-func At(height uint64, done float64, elapsed time.Duration) Progress {
-	p := Progress{Height: height, Done: done, Elapsed: elapsed}
-	if done > 0 {
-		p.Left = time.Duration(float64(elapsed) * (1 - done) / done)
-	}
-	return p
-}
-
 // begin returns a replay before its first block.
 func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	if err := genesis.Complete(doc); err != nil {

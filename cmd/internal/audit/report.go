@@ -136,3 +136,12 @@ type Progress struct {
 	Elapsed time.Duration
 	Left    time.Duration // estimated; 0 until something has been read
 }
+
+// At returns the progress at a height, with the time left extrapolated from elapsed.
+func At(height uint64, done float64, elapsed time.Duration) Progress {
+	p := Progress{Height: height, Done: done, Elapsed: elapsed}
+	if done > 0 {
+		p.Left = time.Duration(float64(elapsed) * (1 - done) / done)
+	}
+	return p
+}

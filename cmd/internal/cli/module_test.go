@@ -206,8 +206,9 @@ func TestNewModuleOfSchema(t *testing.T) {
 	norm, err := strconv.ParseFloat(clip[1], 64)
 	require.NoError(t, err)
 	require.True(t, norm > 1 && norm < 4, "the schema says how large gradients are at the start: %g", norm)
-	stdout, stderr, code = spdl(t, "trainer", "check", filepath.Join(dir, "train.py"), "--python", python)
+	stdout, stderr, code = spdl(t, "trainer", "check", dir, "--python", python) // the study's train.py
 	require.Zero(t, code, stdout+stderr)
+	require.Contains(t, stderr, "checking: a batch is answered in time")
 
 	own, err := preset.Source{Path: csv, Schema: drafted}.Read()
 	require.NoError(t, err)

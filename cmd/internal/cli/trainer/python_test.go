@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/internal/stage"
 )
 
@@ -22,4 +23,13 @@ func TestImportsRunsNoFile(t *testing.T) {
 	t.Setenv("PYTHONPATH", ".")
 	require.True(t, imports(t.Context(), python, "json"))
 	require.NoFileExists(t, marker)
+}
+
+// TestVerdict: a trainer that answered too late has broken no promise.
+func TestVerdict(t *testing.T) {
+	late := trainer.Report{Refuted: true, Failure: trainer.ErrLate}
+	require.NotErrorIs(t, verdict(t.Context(), late), ErrRefuted)
+	require.ErrorIs(t, verdict(t.Context(), late), trainer.ErrLate)
+	require.ErrorIs(t, verdict(t.Context(), trainer.Report{Refuted: true}), ErrRefuted)
+	require.NoError(t, verdict(t.Context(), trainer.Report{}))
 }
