@@ -21,6 +21,7 @@ const (
 	Intercept = "intercept" // the chain's model with an intercept of the member's own
 	Adapted   = "adapted"   // all parameters fitted, drawn to the chain's model
 	Alone     = "alone"     // all parameters fitted, drawn to 0: the model that the member makes without the chain
+	Mine      = "mine"      // a model that the member already has: no fit leads to it
 )
 
 const (
@@ -39,7 +40,7 @@ var lambdas = []float64{0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000}
 type Way struct {
 	Name       string    `json:"name"`
 	Lambda     float64   `json:"lambda,omitempty"` // 0 where nothing is drawn
-	Loss       float64   `json:"loss"`             // mean log loss in nats of rows that the fit left out, by five folds
+	Loss       float64   `json:"loss,omitempty"`   // mean log loss in nats of rows that the fit left out, by five folds
 	Parameters []float64 `json:"-"`
 }
 

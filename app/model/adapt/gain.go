@@ -22,9 +22,9 @@ const (
 
 const draws = 1000 // of the bootstrap
 
-// None returns how large a difference of Brier scores is none: a hundredth of the score of Alone, or 0.0000 in four
+// None returns how large a difference of Brier scores is none: a hundredth of the score that it is to, or 0.0000 in four
 // digits.
-func None(alone float64) float64 { return max(alone/100, 0.00005) }
+func None(score float64) float64 { return max(score/100, 0.00005) }
 
 // Doubt doubts a table by the AUC of the model that a member makes alone. It is "" if there is nothing to doubt.
 func Doubt(alone float64) string {
@@ -57,8 +57,8 @@ type Measured struct {
 	Precision Interval       `json:"precision"`
 	ECE       Interval       `json:"ece"` // expected calibration error over ten bins of equal width
 	Curve     []evaluate.Bin `json:"curve"`
-	// Beside is the Brier score minus that of Alone, on the same draws: below 0 is better. Verdict is Better or
-	// Worse if its interval has one sign and it is not too small to matter, and Same if not.
+	// Beside is the Brier score minus that of the last model, on the same draws: below 0 is better. Verdict is Better
+	// or Worse if its interval has one sign and it is not too small to matter, and Same if not.
 	Beside  Interval `json:"beside"`
 	Verdict string   `json:"verdict"`
 	Chosen  bool     `json:"chosen"` // the best of the models that come of the chain's, by the folds of the training rows
@@ -70,19 +70,21 @@ type Report struct {
 	Units     int        `json:"units"` // groups, or rows without groups
 	Positives int        `json:"positives"`
 	Threshold float64    `json:"threshold"`
-	Models    []Measured `json:"models"`
-	Gain      string     `json:"gain"` // the verdict of the chosen model
+	Models    []Measured `json:"models"` // the last is the one that the others are compared with: Mine, or Alone
+	Gain      string     `json:"gain"`   // the verdict of the chosen model
 }
 
 // Gain measures the ways from the chain's model, shared, to a model for a member: fitted to train, measured
 // on test. A threshold of 0 stands for the rate of the training rows. Intervals are of draws of whole
-// groups, the same in every run. own are the rows of train and test with the inputs of Alone, if it has others.
-func Gain(train, test mnist.Features, shared []float64, threshold float64, own ...mnist.Features) (Report, error) {
+// groups, the same in every run. own are the rows of train and test with the inputs of Alone, if it has others, and
+// mine the probabilities that a model of the member's gives the test rows, nil for none.
+func Gain(train, test mnist.Features, shared []float64, threshold float64, mine []float64, own ...mnist.Features) (
+	Report, error) {
 	if !slices.Contains(test.Labels, 0) || !slices.Contains(test.Labels, 1) {
 		return Report{}, fmt.Errorf("all %d test rows have one label", test.Len())
 	}
-	if test.Inputs != len(shared) {
-		return Report{}, errors.New("the test rows do not fit the model")
+	if test.Inputs != len(shared) || mine != nil && len(mine) != test.Len() {
+		return Report{}, errors.New("the test rows do not fit the models")
 	}
 	ways, err := Fit(train, shared)
 	if err != nil {
@@ -103,7 +105,10 @@ func Gain(train, test mnist.Features, shared []float64, threshold float64, own .
 		}
 		ways[alone], all[alone] = made[alone], scored(own[1], made[alone].Parameters)
 	}
-	drawn := make([][]evaluate.Quality, len(ways))
+	if mine != nil {
+		ways, all = append(ways, Way{Name: Mine}), append(all, evaluate.Score(mine, test.Labels))
+	}
+	last, drawn := len(ways)-1, make([][]evaluate.Quality, len(ways))
 	rng := rand.New(rand.NewPCG(0, 1))
 	for range draws {
 		counts := make([]float64, test.Len())
@@ -117,10 +122,10 @@ func Gain(train, test mnist.Features, shared []float64, threshold float64, own .
 		}
 	}
 	ones := slices.Repeat([]float64{1}, test.Len())
-	base := all[alone].Measure(ones, r.Threshold)
+	base := all[last].Measure(ones, r.Threshold)
 	for i, w := range ways {
 		m := Measured{Way: w, Curve: all[i].Curve(ones), Chosen: w.Name == chosen}
-		m.set(all[i].Measure(ones, r.Threshold), base, drawn[i], drawn[alone])
+		m.set(all[i].Measure(ones, r.Threshold), base, drawn[i], drawn[last])
 		if m.Chosen {
 			r.Gain = m.Verdict
 		}

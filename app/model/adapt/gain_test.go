@@ -16,23 +16,23 @@ import (
 func TestGain(t *testing.T) {
 	shared := []float64{2, -2, 1, -1}
 	test := drawn(99, 4000, shared)
-	few, err := Gain(drawn(1, 40, shared), test, shared, 0)
+	few, err := Gain(drawn(1, 40, shared), test, shared, 0, nil)
 	require.NoError(t, err)
 	require.Equal(t, Better, few.Gain)
 	require.Less(t, few.Models[0].Beside.High, 0.)
-	many, err := Gain(drawn(2, 6000, shared), test, shared, 0)
+	many, err := Gain(drawn(2, 6000, shared), test, shared, 0, nil)
 	require.NoError(t, err)
 	require.Equal(t, Same, many.Gain)
 	require.Less(t, math.Abs(many.Models[0].Beside.Value), None(many.Models[3].Brier.Value))
 
 	own := []float64{2, -2, 1, 3}
-	other, err := Gain(drawn(3, 4000, own), drawn(98, 4000, own), shared, 0)
+	other, err := Gain(drawn(3, 4000, own), drawn(98, 4000, own), shared, 0, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{Shared, Intercept, Adapted, Alone}, []string{other.Models[0].Name, other.Models[1].Name,
 		other.Models[2].Name, other.Models[3].Name})
 	require.Equal(t, Worse, other.Models[0].Verdict)
 	require.NotEqual(t, Worse, other.Gain)
-	again, err := Gain(drawn(3, 4000, own), drawn(98, 4000, own), shared, 0)
+	again, err := Gain(drawn(3, 4000, own), drawn(98, 4000, own), shared, 0, nil)
 	require.NoError(t, err)
 	require.Equal(t, other, again, "the draws are the same in every run")
 }
@@ -49,7 +49,7 @@ func TestIntervalsAreOfGroups(t *testing.T) {
 		}
 	}
 	width := func(f mnist.Features) float64 {
-		r, err := Gain(drawn(8, 200, shared), f, shared, 0)
+		r, err := Gain(drawn(8, 200, shared), f, shared, 0, nil)
 		require.NoError(t, err)
 		return r.Models[0].Brier.High - r.Models[0].Brier.Low
 	}
@@ -62,9 +62,9 @@ func TestGainFails(t *testing.T) {
 	rows, shared := drawn(1, 40, []float64{1, 0, 0, 0}), make([]float64, 4)
 	test := drawn(2, 10, shared)
 	clear(test.Labels)
-	_, err := Gain(rows, test, shared, 0)
+	_, err := Gain(rows, test, shared, 0, nil)
 	require.EqualError(t, err, "all 10 test rows have one label")
-	_, err = Gain(rows, rows, shared[:3], 0)
+	_, err = Gain(rows, rows, shared[:3], 0, nil)
 	require.ErrorContains(t, err, "do not fit")
 }
 

@@ -162,6 +162,49 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 	return mnist.Data{Train: set.Subset(sides[0]), Test: set.Subset(sides[1])}, nil
 }
 
+// Chances reads the probabilities that a model gives the rows of a file, one for each row in the rows' order, and
+// returns those of the test rows. They are a file's only column, or the one named by the positive class.
+func Chances(path, rows string, t params.Table) (test []float64, err error) {
+	of, err := openFile(rows)
+	if err != nil {
+		return nil, err
+	}
+	defer of.close()
+	if _, _, err = of.read(t); err != nil {
+		return nil, err
+	}
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	column := t.Classes[1]
+	if len(f.header) == 1 {
+		column = f.header[0]
+	}
+	at, err := f.column(column)
+	for more := true; more && err == nil; {
+		if more, err = f.readRow(); err != nil || !more {
+			break
+		}
+		x, err := f.number(at)
+		if err == nil && (x < 0 || x > 1) {
+			err = f.errorf(at, "%g, want a probability from 0 to 1", x)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if f.rows <= len(of.sides) && of.sides[f.rows-1] == 1 {
+			test = append(test, x)
+		}
+	}
+	if err == nil && f.rows != len(of.sides) {
+		err = fmt.Errorf("%w: %s has %d probabilities below its header, want one for each of the %d rows of %s, in their "+
+			"order", ErrTable, f.name, f.rows, len(of.sides), of.name)
+	}
+	return test, err
+}
+
 // side returns 1 if the current row belongs to the test set, and 0 if not. The first eight bytes of a
 // SHA-256 hash, as a big-endian number, are divisible by parts in the test set. If the file has
 // groups, the hash is of the group's name, so that a group is never split. If not, it is of the names

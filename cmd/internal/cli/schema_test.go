@@ -461,6 +461,16 @@ func predicts(t *testing.T, path, rows string) {
 	slices.Sort(want) // the file's rows are in training and test set
 	slices.Sort(got)
 	require.InDeltaSlice(t, want, got, 1e-5)
+
+	mine := filepath.Join(t.TempDir(), "mine.csv")
+	require.NoError(t, os.WriteFile(mine, out, 0o600))
+	stdout, stderr, code := spdl(t, "model", "gain", path, "--data", rows, "--mine", mine, "-o", "json")
+	require.Zero(t, code, stderr)
+	var g gain.Report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &g))
+	require.InDelta(t, g.Models[0].Brier.Value, g.Models[4].Brier.Value, 1e-6, "the chain's model as one's own")
+	require.Equal(t, adapt.Mine, g.Models[4].Name)
+	require.Equal(t, adapt.Same, g.Models[0].Verdict)
 }
 
 // TestGainDoubts: a member's own model that is nearly perfect is doubted, whatever the gain.

@@ -45,7 +45,7 @@ func (o *own) gained(r *pages.Request) (last pages.Gained) {
 		done := make(chan struct{})
 		o.running, o.begun = done, time.Now()
 		go func() {
-			g, err := gain.Of(context.Background(), o.path, now.Params.Model, x, 0, o.by)
+			g, err := gain.Of(context.Background(), o.path, now.Params.Model, x, 0, o.by, "")
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			if o.last = (pages.Gained{At: at, Report: &g}); err != nil {

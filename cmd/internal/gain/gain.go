@@ -49,8 +49,9 @@ func Measures(m params.Model) bool {
 }
 
 // Of measures what the owner of a CSV file gains by a chain's model. An external model needs a Predictor of these rows.
-func Of(ctx context.Context, path string, m params.Model, parameters []float64, threshold float64, by Predictor) (
-	g Report, err error) {
+// mine is a file of the probabilities that a model of the owner's gives the file's rows; "" for none.
+func Of(ctx context.Context, path string, m params.Model, parameters []float64, threshold float64, by Predictor,
+	mine string) (g Report, err error) {
 	var train, test trainer.Predicted
 	external := m.Kind == params.ModelExternal
 	if external {
@@ -97,8 +98,18 @@ func Of(ctx context.Context, path string, m params.Model, parameters []float64, 
 			}
 		}
 	}
-	if g.Report, err = adapt.Gain(rows[0], rows[1], parameters, threshold, own...); err != nil {
+	var chances []float64
+	if mine != "" {
+		if chances, err = table.Chances(mine, path, *m.Table); err != nil {
+			return g, err
+		}
+	}
+	if g.Report, err = adapt.Gain(rows[0], rows[1], parameters, threshold, chances, own...); err != nil {
 		return g, fmt.Errorf("%s: %w", path, err)
+	}
+	if _, last := g.Chosen(); last.Name == adapt.Mine && last.AUC.Value < 0.5 {
+		g.Warning += fmt.Sprintf("; the AUC of mine is %.3f, below guessing: are the rows of %s in the order of %s, and "+
+			"is it the probability of %s?", last.AUC.Value, mine, path, g.Class)
 	}
 	if external {
 		for _, m := range g.Models[:3] { // the slope and the intercept
@@ -142,13 +153,14 @@ func logOdds(p trainer.Predicted, own mnist.Features) (mnist.Features, error) {
 
 // verdicts say what the verdict of the chosen model means.
 var verdicts = map[string]string{
-	adapt.Better: "a gain: for these rows the %s model is better than the one that you make alone",
-	adapt.Same:   "no gain that these test rows show: of the %s model and the one that you make alone none is better here",
-	adapt.Worse:  "no gain: for these rows the %s model is worse than the one that you make alone",
+	adapt.Better: "a gain: for these rows the %s model is better than the one that you %s",
+	adapt.Same:   "no gain that these test rows show: of the %s model and the one that you %s none is better here",
+	adapt.Worse:  "no gain: for these rows the %s model is worse than the one that you %s",
 }
 
-// Chosen returns the model that the folds of the training rows choose, and the one that the member makes alone.
-func (g Report) Chosen() (chosen, alone adapt.Measured) {
+// Chosen returns the model that the folds of the training rows choose, and the one that it is compared with: that which
+// the member has, or makes alone.
+func (g Report) Chosen() (chosen, last adapt.Measured) {
 	for _, m := range g.Models {
 		if m.Chosen {
 			chosen = m
@@ -164,12 +176,13 @@ func (g Report) NoneBeatsRate() bool {
 
 // Verdict says whether the chosen model is a gain, and doubts a table that tells too much.
 func (g Report) Verdict() string {
-	chosen, alone := g.Chosen()
-	text := fmt.Sprintf(verdicts[chosen.Verdict], chosen.Name)
+	chosen, last := g.Chosen()
+	which := map[bool]string{false: "make alone", true: "have"}[last.Name == adapt.Mine]
+	text := fmt.Sprintf(verdicts[chosen.Verdict], chosen.Name, which)
 	if g.NoneBeatsRate() {
 		text += ". None is better than guessing the rate"
 	}
-	return text + adapt.Doubt(alone.AUC.Value)
+	return text + adapt.Doubt(last.AUC.Value)
 }
 
 // Head names the columns of Cells.
@@ -179,7 +192,7 @@ var Head = []string{"model", "AUC", "Brier", "recall", "precision", "ECE", "Brie
 func (g Report) Cells() (rows [][]string) {
 	for _, m := range g.Models {
 		beside := ""
-		if m.Name != adapt.Alone {
+		if _, last := g.Chosen(); m.Name != last.Name {
 			beside = m.Verdict + ", " + m.Beside.Text(4)
 		}
 		rows = append(rows, []string{m.Name, m.AUC.Text(3), m.Brier.Text(4), m.Recall.Text(2), m.Precision.Text(2),
@@ -193,7 +206,8 @@ func (g Report) Text(w io.Writer) {
 	fmt.Fprintf(w, "%s: %d test rows (%d %s), %.1f %% are %s; threshold %.3g\n", g.Data, g.Rows, g.Units,
 		printable.Text(g.Unit), 100*float64(g.Positives)/float64(g.Rows), printable.Text(g.Class), g.Threshold)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, strings.ToUpper(strings.Join(Head, "\t")))
+	_, last := g.Chosen()
+	fmt.Fprintln(t, strings.ToUpper(strings.Replace(strings.Join(Head, "\t"), adapt.Alone, last.Name, 1)))
 	for _, row := range g.Cells() {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}

@@ -9,12 +9,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/model/adapt"
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
@@ -35,7 +37,7 @@ func TestByTheRate(t *testing.T) {
 	m := params.Model{Kind: params.ModelLogistic, Inputs: 2, Classes: 2, NoBias: true, Pool: 1,
 		PixelMean: params.TableMean, PixelScale: params.TableScale, Table: &params.Table{Label: "y",
 			Classes: []string{"0", "1"}, Columns: []params.Column{{Name: "x", High: 1}}}}
-	g, err := gain.Of(t.Context(), path, m, []float64{3, 0}, 0, nil)
+	g, err := gain.Of(t.Context(), path, m, []float64{3, 0}, 0, nil, "")
 	require.NoError(t, err)
 	data, err := home.LoadData(path, m)
 	require.NoError(t, err)
@@ -81,7 +83,7 @@ func TestOfAModule(t *testing.T) {
 			Classes: []string{"no", "yes"}, Columns: []params.Column{{Name: "x", Low: -3, High: 3},
 				{Name: "z", Values: []string{"0", "1"}}}}}
 	shared := []float64{4, 0.1, 0, -0.5}
-	want, err := gain.Of(t.Context(), path, m, shared, 0, nil)
+	want, err := gain.Of(t.Context(), path, m, shared, 0, nil, "")
 	require.NoError(t, err)
 
 	data, err := home.LoadData(path, m)
@@ -104,7 +106,7 @@ func TestOfAModule(t *testing.T) {
 	require.NoError(t, err)
 	of := func(config string, by gain.Predictor) (gain.Report, error) {
 		m := params.Model{Kind: params.ModelExternal, Config: config}
-		return gain.Of(t.Context(), path, m, []float64{7}, 0, by)
+		return gain.Of(t.Context(), path, m, []float64{7}, 0, by, "")
 	}
 	got, err := of(string(config), by)
 	require.NoError(t, err)
@@ -211,4 +213,74 @@ func TestWarning(t *testing.T) {
 		"does not", theirs.Test.Len(), own))
 	_, err = gain.Warning(own, filepath.Join(dir, "absent.csv"), true, m)
 	require.ErrorContains(t, err, "absent.csv")
+}
+
+// TestMine: the gain beside a model that the member has is by its probabilities of the test rows, in the file's order.
+// Those of the chain's own model are no gain, noise beside them is one, and what is no probability of each row is an
+// error.
+func TestMine(t *testing.T) {
+	random, shared := rand.New(rand.NewPCG(5, 5)), []float64{4, 0.1}
+	rows, same, noise := "x,y\n", "risk\n", "no,yes\n"
+	for range 900 {
+		x, y := random.NormFloat64(), "no"
+		if random.Float64() < 1/(1+math.Exp(-2*x)) {
+			y = "yes"
+		}
+		rows += fmt.Sprintf("%.3f,%s\n", x, y)
+		noise += fmt.Sprintf("x,%g\n", random.Float64())
+	}
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		return filepath.Join(dir, name)
+	}
+	path := write("rows.csv", rows)
+	m := params.Model{Kind: params.ModelLogistic, Inputs: 2, Classes: 2, NoBias: true, Pool: 1,
+		PixelMean: params.TableMean, PixelScale: params.TableScale, Table: &params.Table{Label: "y",
+			Classes: []string{"no", "yes"}, Columns: []params.Column{{Name: "x", Low: -4, High: 4}}}}
+	of := func(mine string) (gain.Report, error) { return gain.Of(t.Context(), path, m, shared, 0, nil, mine) }
+	alone, err := of("")
+	require.NoError(t, err)
+	for line := range strings.Lines(strings.TrimPrefix(rows, "x,y\n")) {
+		x, err := strconv.ParseFloat(strings.Split(line, ",")[0], 64)
+		require.NoError(t, err)
+		in := (math.Round((min(max(x, -4), 4)+4)/8*255) - params.TableMean) / params.TableScale
+		same += fmt.Sprintf("%.6f\n", 1/(1+math.Exp(-4*in-0.1*params.TableConstant)))
+	}
+	g, err := of(write("same.csv", same))
+	require.NoError(t, err)
+	require.Equal(t, []string{"alone", "mine"}, []string{g.Models[3].Name, g.Models[4].Name})
+	require.InDelta(t, alone.Models[0].Brier.Value, g.Models[4].Brier.Value, 1e-4)
+	require.Equal(t, adapt.Same, g.Models[0].Verdict)
+	require.Contains(t, g.Verdict(), "the one that you have")
+	g, err = of(write("noise.csv", noise))
+	require.NoError(t, err)
+	require.Equal(t, adapt.Better, g.Gain)
+	require.Empty(t, g.Warning)
+	var out strings.Builder
+	g.Text(&out)
+	require.Contains(t, out.String(), "BRIER LESS THAT OF MINE")
+	var against strings.Builder
+	against.WriteString("risk\n")
+	for line := range strings.Lines(strings.TrimPrefix(same, "risk\n")) {
+		p, err := strconv.ParseFloat(strings.TrimSpace(line), 64)
+		require.NoError(t, err)
+		fmt.Fprintf(&against, "%g\n", 1-p)
+	}
+	g, err = of(write("against.csv", against.String()))
+	require.NoError(t, err)
+	require.Contains(t, g.Warning, "below guessing")
+
+	for text, want := range map[string]string{
+		same[:strings.LastIndexByte(same[:len(same)-1], '\n')+1]: "has 899 probabilities below its header, want one for each " +
+			"of the 900 rows of rows.csv",
+		same + "0.5\n":                         "has 901 probabilities",
+		strings.TrimPrefix(same, "risk\n"):     "has 899 probabilities below its header",
+		strings.Replace(same, "\n0", "\n7", 1): "want a probability from 0 to 1",
+		strings.Replace(same, "\n0", "\nx", 1): "no finite number",
+		"a,b\n0.5,0.5\n":                       `has no column "yes"`,
+	} {
+		_, err = of(write("bad.csv", text))
+		require.ErrorContains(t, err, want)
+	}
 }

@@ -60,7 +60,7 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 			return err
 		}
 	}
-	f, g, err := measureGain(r, args[0], o.models, 0)
+	f, g, err := measureGain(r, args[0], o.models, 0, "")
 	if err != nil {
 		return err
 	}
@@ -98,9 +98,10 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 	})
 }
 
-// measureGain reads an exported model, and measures what the owner of a file gains by it.
-func measureGain(r *command.Run, path string, o command.Models, threshold float64) (f *modelfile.File, g gain.Report,
-	err error) {
+// measureGain reads an exported model, and measures what the owner of a file gains by it, beside a model with the
+// probabilities of mine, unless it is "".
+func measureGain(r *command.Run, path string, o command.Models, threshold float64, mine string) (f *modelfile.File,
+	g gain.Report, err error) {
 	if f, _, err = Read(path); err == nil {
 		err = f.CheckProven()
 	}
@@ -117,7 +118,7 @@ func measureGain(r *command.Run, path string, o command.Models, threshold float6
 	if data == "" {
 		return f, g, command.Usage(errors.New("--data is missing: the CSV file of one's own rows"))
 	}
-	if g, err = gain.Of(r.Context, data, m, f.Parameters, threshold, e); err == nil {
+	if g, err = gain.Of(r.Context, data, m, f.Parameters, threshold, e, mine); err == nil {
 		fits := g.Warning
 		g.Warning, err = gain.Warning(data, own, r.Named, m)
 		g.Warning = strings.Trim(fits+"; "+g.Warning, "; ")
@@ -126,7 +127,7 @@ func measureGain(r *command.Run, path string, o command.Models, threshold float6
 }
 
 func modelGain() *cobra.Command {
-	o, threshold := command.Models{}, 0.
+	o, threshold, mine := command.Models{}, 0., ""
 	cmd := command.New(&cobra.Command{
 		Use:   "gain FILE",
 		Short: "Say what one gains by an exported model of a table: beside the model that one makes alone",
@@ -139,17 +140,21 @@ measure has its 95 % interval, of 1,000 draws of the test rows, whole groups eac
 model is better or worse if the interval of its Brier score minus that of alone has
 one sign, and the difference is a hundredth of alone's score at least.
 
+With --mine the others are compared with a model that one already has, by its
+probabilities of the file's rows. They are too good where it was trained on test rows.
+
 It runs at home and sends nothing. What it prints is private to the owner of the rows,
 and what one tells others of it no epsilon pays for.`,
 		Example: "  spdl model gain m.safetensors --data patients.csv\n" +
 			"  spdl model gain m.safetensors --data patients.csv -o json  # with the calibration curves\n" +
+			"  spdl model gain m.safetensors --data patients.csv --mine risk.csv  # beside a model that you have\n" +
 			"  spdl model gain m.safetensors --data patients.csv --trainer 'python3 train.py'  # of a module of one's own",
 		Args: cobra.ExactArgs(1),
 	}, func(r *command.Run, args []string) error {
 		if threshold < 0 || threshold >= 1 {
 			return command.Usage(fmt.Errorf("--threshold is %g, want above 0 and below 1", threshold))
 		}
-		_, g, err := measureGain(r, args[0], o, threshold)
+		_, g, err := measureGain(r, args[0], o, threshold, mine)
 		if err != nil {
 			return err
 		}
@@ -159,6 +164,8 @@ and what one tells others of it no epsilon pays for.`,
 		"worker.data of a named --home)")
 	command.Flag(cmd, &threshold, "threshold", 0, "probability from which a row counts as positive, for recall and "+
 		"precision (default: the rate of one's own training rows)")
+	command.Flag(cmd, &mine, "mine", "", "CSV file of a model's probabilities of the positive class, one for each row of "+
+		"the data, in its order, below a header (of several columns that named by the class)")
 	o.TrainerFlags(cmd, "a named --home")
 	return cmd
 }

@@ -197,7 +197,7 @@ func (o *options) chainReport(r *command.Run, dir, folder string) (text []byte, 
 	of.Gains.Head = gain.Head
 	for i, file := range m.Sites {
 		s := page.Site{Name: fmt.Sprintf("%s (#%d, %s)", h.State.Participants[i].Moniker, i, filepath.Base(file))}
-		if g, err := gain.Of(r.Context, file, h.State.Params.Model, h.State.Model, 0, nil); err == nil {
+		if g, err := gain.Of(r.Context, file, h.State.Params.Model, h.State.Model, 0, nil, ""); err == nil {
 			s.About = fmt.Sprintf("%d of %d test rows are %s", g.Positives, g.Rows, g.Class)
 			s.Verdict, s.Cells, s.NoneBeatsRate = g.Gain, g.Cells(), g.NoneBeatsRate()
 		} else {

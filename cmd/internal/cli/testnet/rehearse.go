@@ -156,7 +156,7 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 	}{"rehearsal", v, nil, nil, nil, o.notes}
 	for _, p := range o.parts {
 		s := site{Part: *p}
-		if g, err := gain.Of(ctx, p.Path, f.Card.Model, f.Parameters, 0, nil); err == nil {
+		if g, err := gain.Of(ctx, p.Path, f.Card.Model, f.Parameters, 0, nil, ""); err == nil {
 			s.Gain = &g
 			if !r.Named { // the folder is temporary
 				g.Data = strings.TrimPrefix(g.Data, o.folder+string(filepath.Separator))
