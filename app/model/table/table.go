@@ -128,13 +128,11 @@ func check(t params.Table, f *file) error {
 // Units reads a whole file by a table's description, and returns the number of groups, or the
 // number of rows if the table has no groups. It fails if the file does not fit the description.
 func Units(path string, t params.Table) (int, error) {
-	f, err := openFile(path)
+	f, _, n, err := readAll(path, t)
 	if err != nil {
 		return 0, err
 	}
-	defer f.close()
-	_, n, err := f.read(t)
-	return n.units(f), err
+	return n.units(f), nil
 }
 
 // Load reads the examples in a file by a chain's table. It finds the table's columns by name and ignores all other
@@ -142,12 +140,7 @@ func Units(path string, t params.Table) (int, error) {
 // a row moves no other row between the two sets, and an epoch with another table moves none either. With groups the
 // hash of the group's name decides, so that all rows of a group are in one set.
 func Load(path string, t params.Table) (mnist.Data, error) {
-	f, err := openFile(path)
-	if err != nil {
-		return mnist.Data{}, err
-	}
-	defer f.close()
-	set, _, err := f.read(t)
+	f, set, _, err := readAll(path, t)
 	if err != nil {
 		return mnist.Data{}, err
 	}
@@ -165,12 +158,8 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 // Chances reads the probabilities that a model gives the rows of a file, one for each row in the rows' order, and
 // returns those of the test rows. They are a file's only column, or the one named by the positive class.
 func Chances(path, rows string, t params.Table) (test []float64, err error) {
-	of, err := openFile(rows)
+	of, _, _, err := readAll(rows, t)
 	if err != nil {
-		return nil, err
-	}
-	defer of.close()
-	if _, _, err = of.read(t); err != nil {
 		return nil, err
 	}
 	f, err := openFile(path)
@@ -183,21 +172,19 @@ func Chances(path, rows string, t params.Table) (test []float64, err error) {
 		column = f.header[0]
 	}
 	at, err := f.column(column)
-	for more := true; more && err == nil; {
-		if more, err = f.readRow(); err != nil || !more {
-			break
-		}
+	if err != nil {
+		return nil, err
+	}
+	err = f.each(nil, func([]string) error {
 		x, err := f.number(at)
 		if err == nil && (x < 0 || x > 1) {
 			err = f.errorf(at, "%g, want a probability from 0 to 1", x)
 		}
-		if err != nil {
-			return nil, err
-		}
 		if f.rows <= len(of.sides) && of.sides[f.rows-1] == 1 {
 			test = append(test, x)
 		}
-	}
+		return err
+	})
 	if err == nil && f.rows != len(of.sides) {
 		err = fmt.Errorf("%w: %s has %d probabilities below its header, want one for each of the %d rows of %s, in their "+
 			"order", ErrTable, f.name, f.rows, len(of.sides), of.name)
@@ -228,6 +215,17 @@ func (f *file) side(n *groupNumbers) int {
 
 // Examples returns the approximate number of units, rows or groups, in the training set of a table with that many.
 func Examples(units int) int { return units - units/parts }
+
+// readAll reads a whole file by a table's description.
+func readAll(path string, t params.Table) (*file, mnist.Set, *groupNumbers, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, mnist.Set{}, nil, err
+	}
+	defer f.close()
+	set, n, err := f.read(t)
+	return f, set, n, err
+}
 
 // read reads all rows as images that are one pixel high, with a pixel for each input of the model.
 // n numbers the groups; nil means that the table has no groups.

@@ -93,15 +93,15 @@ def gaussian(epsilon):
     return low
 
 
-def dpsgd(x, y, groups, rate, mu, rng):
+def dpsgd(x, y, groups, rate, mu, rng, clips=1.0, times=1.0, steps=1.0):
     """Gradient descent on the means of groups, clipped, with Gaussian noise: the steps of docs/TABLES.md for one
-    party that trusts itself."""
+    party that trusts itself, or with another clip norm, length of the training or of a step, as multiples."""
     d, (_, unit, rows) = x.shape[1] - 1, np.unique(groups, return_inverse=True, return_counts=True)
     radius = 0.45 * math.sqrt(d + 0.36)
-    clip = (0.4 + 0.4 * max(0, 1 - 4 * min(rate, 1 - rate))) * radius
+    clip = clips * (0.4 + 0.4 * max(0, 1 - 4 * min(rate, 1 - rate))) * radius
     curvature = 0.15 * max(0.3, 4 * rate * (1 - rate)) * radius ** 2
-    time = 0.9 * mu * len(rows) / (clip * radius)
-    rounds = int(min(max(math.ceil(time * curvature / 1.6), 8), 64))
+    time, step = times * 0.9 * mu * len(rows) / (clip / clips * radius), steps * 1.6 / curvature
+    rounds = int(min(max(math.ceil(time / step), 8), 64))
     w = np.zeros(d + 1)
     w[-1] = math.log(rate / (1 - rate)) / 0.6
     for _ in range(rounds):
@@ -110,7 +110,7 @@ def dpsgd(x, y, groups, rate, mu, rng):
         means /= rows[:, None]
         norm = np.linalg.norm(means, axis=1)
         total = (means * np.minimum(1, clip / np.maximum(norm, 1e-12))[:, None]).sum(0)
-        w -= min(1.6 / curvature, time / rounds) * (total + rng.normal(0, clip * math.sqrt(rounds) / mu, d + 1)) / len(rows)
+        w -= min(step, time / rounds) * (total + rng.normal(0, clip * math.sqrt(rounds) / mu, d + 1)) / len(rows)
     return w
 
 
@@ -161,4 +161,5 @@ def main(folder, schemas, *names):
             show(name, n, "", "alone (not private)", runs)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
