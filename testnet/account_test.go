@@ -10,6 +10,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/internal/stage"
@@ -57,7 +58,7 @@ func TestEpsilonOfMissedGradients(t *testing.T) {
 	require.Positive(t, late, "rounds whose missing participant has been late")
 	c, err := client.New(n.Nodes[0].RPC)
 	require.NoError(t, err)
-	all, err := c.Privacy(ctx)
+	all, err := client.Ask[[]query.Spend](ctx, c, "/privacy")
 	require.NoError(t, err)
 	var ledger float64
 	for _, s := range all {

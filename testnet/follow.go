@@ -244,7 +244,7 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 	if err := r.miss(ctx, c, record, a.participants); err != nil {
 		return r, err
 	}
-	if timing, err := c.TimingOf(ctx, epoch, t); err == nil {
+	if timing, err := client.Ask[query.Timing](ctx, c, fmt.Sprintf("/timing/%d/%d", epoch, t)); err == nil {
 		r.LGC, r.GE, r.BC = known(timing.LGC), known(timing.GE), known(timing.BC)
 	} else if errors.Is(err, client.ErrUnreachable) {
 		return r, err

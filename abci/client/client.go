@@ -140,30 +140,26 @@ func (c *Client) Query(ctx context.Context, path string, answer any) (err error)
 
 // Status returns the node's status, which has the chain's height, round and application hash.
 func (c *Client) Status(ctx context.Context) (query.Status, error) {
-	return ask[query.Status](ctx, c, "/status")
+	return Ask[query.Status](ctx, c, "/status")
 }
 
 // Params returns the parameters of the running epoch.
 func (c *Client) Params(ctx context.Context) (params.Params, error) {
-	return ask[params.Params](ctx, c, "/params")
+	return Ask[params.Params](ctx, c, "/params")
 }
 
 // Participants returns all registered participants, by index.
 func (c *Client) Participants(ctx context.Context) ([]app.Participant, error) {
-	return ask[[]app.Participant](ctx, c, "/participants")
-}
-
-// Round returns the record of a closed round in the running epoch.
-func (c *Client) Round(ctx context.Context, round uint64) (app.Record, error) {
-	return ask[app.Record](ctx, c, "/round/"+number(round))
+	return Ask[[]app.Participant](ctx, c, "/participants")
 }
 
 // Model returns the current model.
 func (c *Client) Model(ctx context.Context) (query.ModelState, error) {
-	return ask[query.ModelState](ctx, c, "/model")
+	return Ask[query.ModelState](ctx, c, "/model")
 }
 
-func ask[T any](ctx context.Context, c *Client, path string) (answer T, err error) {
+// Ask sends a query with the given path, and returns the decoded answer. Its errors are those of Query.
+func Ask[T any](ctx context.Context, c *Client, path string) (answer T, err error) {
 	err = c.Query(ctx, path, &answer)
 	return answer, err
 }

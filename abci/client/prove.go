@@ -40,19 +40,14 @@ func (c *Client) Prove(ctx context.Context, path string) (ProvenAnswer, error) {
 	return ProvenAnswer{Height: r.Height, Key: string(r.Key), Proven: proof.Proven{Value: r.Value, Ops: r.ProofOps}}, nil
 }
 
-// Bundle returns the proofs for the model after the given round.
-func (c *Client) Bundle(ctx context.Context, epoch, round uint64) (query.Bundle, error) {
-	return ask[query.Bundle](ctx, c, "/bundle/"+place(epoch, round))
-}
-
 // Checkpoint returns the node's last checkpoint at or before the given round.
 func (c *Client) Checkpoint(ctx context.Context, epoch, round uint64) (query.StateAfter, error) {
-	return ask[query.StateAfter](ctx, c, "/kept/"+place(epoch, round))
+	return Ask[query.StateAfter](ctx, c, "/kept/"+place(epoch, round))
 }
 
 // State returns the whole current state.
 func (c *Client) State(ctx context.Context) (query.StateAfter, error) {
-	return ask[query.StateAfter](ctx, c, "/kept")
+	return Ask[query.StateAfter](ctx, c, "/kept")
 }
 
 // HeaderOf returns a light block whose header has the given application hash, the hash of the state after the given

@@ -74,7 +74,7 @@ func (c *chain) Await(ctx context.Context, pub []byte, lastTask *worker.Task) (*
 	}
 	// An answer that is missing or not valid states nothing. It must not cost the participant its gradient.
 	observed, err := c.observed.Get(params.RoundID{Epoch: task.Epoch, Round: task.Round}, func() (worker.Observed, error) {
-		return c.nodes.current().Observed(ctx)
+		return client.Ask[worker.Observed](ctx, c.nodes.current().Client, "/observed")
 	})
 	if err == nil && s.CheckObservations(observed.Late, observed.Failed) == nil {
 		task.Observed = observed

@@ -5,12 +5,14 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	presets "github.com/spdl/spdl/app/preset"
 )
@@ -52,7 +54,8 @@ func (c *chaos) sound() (all []int) {
 func (c *chaos) missing(i int, rounds uint64) (lacks int) {
 	for t := range rounds {
 		var refusal *client.Refusal
-		if _, err := c.clients[i].Round(context.Background(), t); errors.As(err, &refusal) {
+		_, err := client.Ask[app.Record](context.Background(), c.clients[i], fmt.Sprintf("/round/%d", t))
+		if errors.As(err, &refusal) {
 			lacks++
 		}
 	}
@@ -137,7 +140,7 @@ func (c *chaos) ledgerCovers(i int, counts []uint64) {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	spends, err := c.clients[i].Privacy(ctx)
+	spends, err := client.Ask[[]query.Spend](ctx, c.clients[i], "/privacy")
 	require.NoError(c, err)
 	for p, count := range counts {
 		require.GreaterOrEqual(c, spends[p].Participations, count, "node %d, participant %d", i, p)

@@ -132,7 +132,7 @@ func (n *net) record(i int, round uint64) (r app.Record) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		var err error
-		r, err = n.clients[i].Round(ctx, round)
+		r, err = client.Ask[app.Record](ctx, n.clients[i], fmt.Sprintf("/round/%d", round))
 		return err == nil
 	}, "node %d does not close round %d", i, round)
 	return r

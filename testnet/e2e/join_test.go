@@ -19,6 +19,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 )
@@ -136,7 +137,7 @@ func TestJoin(t *testing.T) {
 	spdl(t, nil, "tx", "rotate", "--home", home, "--node", rpc)
 	at := n.open(0)
 	included := func() bool {
-		r, err := n.clients[0].Round(ctx, at)
+		r, err := client.Ask[app.Record](ctx, n.clients[0], fmt.Sprintf("/round/%d", at))
 		if at, _ = n.round(0); at > 0 {
 			at--
 		}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 	presets "github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/internal/stage"
@@ -115,7 +117,7 @@ func (n *net) settled(t *testing.T, victim, kills int) {
 			require.NoError(t, n.Terminate(i))
 		}
 	}
-	spends, err := n.clients[0].Privacy(ctx)
+	spends, err := client.Ask[[]query.Spend](ctx, n.clients[0], "/privacy")
 	require.NoError(t, err)
 	rounds := n.open(0)
 	late := make([]uint64, len(spends))

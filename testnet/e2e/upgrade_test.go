@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
@@ -50,7 +51,7 @@ func (n *net) plan(name string, version, ahead uint64) uint64 {
 		spdl(n.T, nil, "tx", "approve", proposed.Proposal, "--home", n.Net.Nodes[i].Home, "--node", n.Net.Nodes[i].RPC)
 	}
 	n.eventually(func() bool {
-		u, err := n.clients[0].Upgrade(context.Background())
+		u, err := client.Ask[query.UpgradeState](context.Background(), n.clients[0], "/upgrade")
 		return err == nil && u.Planned != nil && *u.Planned == (app.Upgrade{Name: name, Height: at, Version: version})
 	}, "the upgrade is planned")
 	return at
@@ -131,7 +132,7 @@ func TestUpgrade(t *testing.T) {
 
 	second := n.plan("second", v+2, 60)
 	n.eventually(func() bool {
-		u, err := n.clients[3].Upgrade(context.Background())
+		u, err := client.Ask[query.UpgradeState](context.Background(), n.clients[3], "/upgrade")
 		return err == nil && u.Planned != nil
 	}, "node 3 knows the plan")
 	require.NoError(t, n.Kill(3))
@@ -232,7 +233,7 @@ func TestUpgradePerturbation(t *testing.T) {
 	n.eventually(func() bool {
 		for _, c := range n.clients {
 			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-			u, err := c.Upgrade(ctx)
+			u, err := client.Ask[query.UpgradeState](ctx, c, "/upgrade")
 			cancel()
 			if err != nil || u.Version != v+1 {
 				return false

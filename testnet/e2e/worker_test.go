@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -46,7 +48,7 @@ func TestWorkerProcess(t *testing.T) {
 			if !ok || at <= after+1 {
 				return false
 			}
-			r, err := n.clients[1].Round(context.Background(), at-1)
+			r, err := client.Ask[app.Record](context.Background(), n.clients[1], fmt.Sprintf("/round/%d", at-1))
 			found = at
 			return err == nil && len(r.Contributions) == 4
 		}, "no round after %d has all four", after)

@@ -15,6 +15,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/abci/proof"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 	"github.com/spdl/spdl/cmd/internal/verify"
@@ -48,7 +49,7 @@ func start(t *testing.T, rounds uint64) net {
 // fetch exports the model after a round.
 func (n net) fetch(ctx context.Context, t *testing.T, round uint64) *modelfile.File {
 	t.Helper()
-	b, err := n.Bundle(ctx, 0, round)
+	b, err := client.Ask[query.Bundle](ctx, n.Client, fmt.Sprintf("/bundle/0/%d", round))
 	require.NoError(t, err)
 	var r app.Record
 	require.NoError(t, r.Unmarshal(b.Round.Value))

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker/consent"
@@ -90,25 +89,22 @@ func (o *options) offers(r *command.Run, c *config.Config) ([]offered, error) {
 
 // proposed returns the epochs that wait for approval or for their beginning.
 func proposed(ctx context.Context, node *client.Client, chainID string) (all []offered, err error) {
-	var waiting []app.Proposal
-	if err := node.Query(ctx, "/proposals", &waiting); err != nil {
+	m, err := node.Membership(ctx)
+	if err != nil {
 		return nil, err
 	}
-	for _, w := range waiting {
-		if tx.Kind(w.Kind) != tx.KindStartEpoch {
+	for _, w := range m.Proposals {
+		if w.Kind != tx.KindStartEpoch.String() {
 			continue
 		}
-		body, err := tx.DecodeBody(tx.Kind(w.Kind), w.Content)
+		body, err := w.Body()
 		if err != nil {
-			return nil, fmt.Errorf("proposal %X: %w", w.Id, err)
+			return nil, err
 		}
-		e, ok := body.(*tx.StartEpoch)
-		if !ok {
-			return nil, fmt.Errorf("proposal %X holds a %T", w.Id, body)
-		}
+		e := body.(*tx.StartEpoch) // as the kind says
 		p, err := params.Decode(e.Params)
 		if err != nil {
-			return nil, fmt.Errorf("proposal %X: %w", w.Id, err)
+			return nil, fmt.Errorf("proposal %s: %w", w.ID, err)
 		}
 		state := fmt.Sprintf("is proposed, %d approve", len(w.Approvals))
 		if w.Accepted {

@@ -21,7 +21,7 @@ import (
 var consortiumQuestions = []question{
 	{use: "leader", example: "spdl query leader",
 		short: "Who may close the open round at the next height",
-		ask: told((*client.Client).Leader, func(w io.Writer, l query.Leader) {
+		ask: told("/leader", func(w io.Writer, l query.Leader) {
 			everybody := ""
 			switch {
 			case l.Anybody:
@@ -40,7 +40,7 @@ var consortiumQuestions = []question{
 			if err != nil {
 				return nil, nil, err
 			}
-			e, err := c.Election(ctx, epoch, t)
+			e, err := client.Ask[query.Election](ctx, c, fmt.Sprintf("/election/%d/%d", epoch, t))
 			return e, func(w io.Writer) {
 				fmt.Fprintf(w, "round    %d of epoch %d\nseed     %s\nranking  %v\nleader   %d in view %d\n\n", e.Round, e.Epoch,
 					command.Plain(e.Seed), e.Ranking, e.Leader, e.View)
@@ -51,7 +51,7 @@ var consortiumQuestions = []question{
 		}},
 	{use: "reputation", example: "spdl query reputation -o json",
 		short: "Active participants: reputation, right to lead, offences",
-		ask: table((*client.Client).Reputation,
+		ask: table("/reputation",
 			"participant\tmoniker\treputation\tmay lead\tparticipations\toffences", func(s query.Standing) string {
 				return fmt.Sprintf("%d\t%q\t%.6f\t%t\t%d\t%d", s.Participant, s.Moniker, float64(s.Reputation)/params.One,
 					s.MayLead, s.Participations, s.Offences)
@@ -91,14 +91,22 @@ var consortiumQuestions = []question{
 	{use: "evidence", example: "spdl query evidence",
 		short: "Proven offences: equivocations, and what CometBFT proved of validators",
 		path:  fixed("offences"),
-		ask: table(offences, "participant\tof\tepoch\tround\tview\tproven at\tevidence",
-			func(o offence) string {
-				return fmt.Sprintf("%d\t%s\t%d\t%d\t%d\t%d\t%x", o.Participant, o.Of, o.Epoch, o.Round, o.View, o.Height,
-					o.Evidence)
-			})},
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
+			proven, err := c.Evidence(ctx)
+			all := make([]offence, len(proven))
+			for i, o := range proven {
+				all[i] = offence{o, o.Cause()}
+			}
+			return all, func(w io.Writer) {
+				command.Table(w, "participant\tof\tepoch\tround\tview\tproven at\tevidence", all, func(o offence) string {
+					return fmt.Sprintf("%d\t%s\t%d\t%d\t%d\t%d\t%x", o.Participant, o.Of, o.Epoch, o.Round, o.View, o.Height,
+						o.Evidence)
+				})
+			}, err
+		}},
 	{use: "epochs", example: "spdl query epochs",
 		short: "The epochs that ended and the running one", path: fixed("epochs"),
-		ask: table((*client.Client).Epochs, "epoch\trounds\tplanned\theights\tpreset\trule\tparameters\tmodel",
+		ask: table("/epochs", "epoch\trounds\tplanned\theights\tpreset\trule\tparameters\tmodel",
 			func(e query.EpochState) string {
 				heights := fmt.Sprintf("%d to %d", e.Opened, e.Closed)
 				switch {
@@ -113,7 +121,7 @@ var consortiumQuestions = []question{
 	{use: "upgrade", example: "spdl query upgrade",
 		short: "The version of the state machine, the upgrades that were made and the one " +
 			"that is planned", path: fixed("progress"),
-		ask: told((*client.Client).Upgrade, func(w io.Writer, u query.UpgradeState) {
+		ask: told("/upgrade", func(w io.Writer, u query.UpgradeState) {
 			fmt.Fprintf(w, "version  %d executes the next height\nheight   %d is the last committed\n", u.Version, u.Height)
 			for _, made := range u.Made {
 				fmt.Fprintf(w, "made     %q to version %d at height %d\n", made.Name, made.Version, made.Height)
@@ -128,15 +136,15 @@ var consortiumQuestions = []question{
 	{use: "refusals [[EPOCH] ROUND]", example: "spdl query refusals 41",
 		short: "Gradients that this node rejected, with sender and reason (default: of the last 256 rounds)", args: RoundArgs,
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error) {
-			ask := c.Refusals
+			path := "/refusals"
 			if len(args) > 0 {
 				epoch, t, err := RoundArgument(ctx, c, args)
 				if err != nil {
 					return nil, nil, err
 				}
-				ask = func(ctx context.Context) ([]query.Rejection, error) { return c.RefusalsOf(ctx, epoch, t) }
+				path += fmt.Sprintf("/%d/%d", epoch, t)
 			}
-			all, err := ask(ctx)
+			all, err := client.Ask[[]query.Rejection](ctx, c, path)
 			return all, func(w io.Writer) { refusalsText(w, all) }, err
 		}},
 }
@@ -145,15 +153,6 @@ var consortiumQuestions = []question{
 type offence struct {
 	app.Offence
 	Of string `json:"of"`
-}
-
-func offences(c *client.Client, ctx context.Context) ([]offence, error) {
-	proven, err := c.Evidence(ctx)
-	all := make([]offence, len(proven))
-	for i, o := range proven {
-		all[i] = offence{o, o.Cause()}
-	}
-	return all, err
 }
 
 // printMembers writes a line for each participant that was ever registered. The heights of joining

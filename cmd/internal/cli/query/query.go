@@ -36,17 +36,17 @@ type question struct {
 // asking asks a node for a value, and returns it with the function that prints it as text.
 type asking func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer), error)
 
-// told asks by a method of the client.
-func told[T any](get func(*client.Client, context.Context) (T, error), text func(io.Writer, T)) asking {
+// told asks for the answer to a path.
+func told[T any](path string, text func(io.Writer, T)) asking {
 	return func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer), error) {
-		x, err := get(c, ctx)
+		x, err := client.Ask[T](ctx, c, path)
 		return x, func(w io.Writer) { text(w, x) }, err
 	}
 }
 
 // table asks for a list, whose values are lines of a table.
-func table[T any](get func(*client.Client, context.Context) ([]T, error), heading string, line func(T) string) asking {
-	return told(get, func(w io.Writer, all []T) { command.Table(w, heading, all, line) })
+func table[T any](path, heading string, line func(T) string) asking {
+	return told(path, func(w io.Writer, all []T) { command.Table(w, heading, all, line) })
 }
 
 // recorded asks about the record of the round in the arguments.
@@ -127,7 +127,8 @@ var trainingQuestions = []question{
 			if err != nil {
 				return nil, nil, err
 			}
-			rejected, _ := c.RefusalsOf(ctx, r.Epoch, r.Round) // none of a node that was started later
+			place := params.RoundID{Epoch: r.Epoch, Round: r.Round}.String()
+			rejected, _ := client.Ask[[]query.Rejection](ctx, c, "/refusals/"+place) // none of a node that was started later
 			p, err := priced(ctx, c, r)
 			return p, func(w io.Writer) { RoundText(w, r, people, p.cost(), rejected...) }, err
 		})},
@@ -164,7 +165,7 @@ var trainingQuestions = []question{
 	{use: "participants", example: "spdl query participants",
 		short: "All participants: reputation and participations",
 		path:  fixed("participants"),
-		ask: table((*client.Client).Participants, "index\tmoniker\treputation\tparticipations\tactive\tpublic key",
+		ask: table("/participants", "index\tmoniker\treputation\tparticipations\tactive\tpublic key",
 			func(p app.Participant) string {
 				return fmt.Sprintf("%d\t%q\t%.6f\t%d\t%t\t%s", p.Index, p.Moniker, float64(p.Reputation)/params.One,
 					p.Participations, p.Active, base64.StdEncoding.EncodeToString(p.PubKey))
@@ -183,10 +184,10 @@ var trainingQuestions = []question{
 			var index uint32
 			var err error
 			if len(args) == 0 {
-				all, err = c.Privacy(ctx)
+				all, err = client.Ask[[]query.Spend](ctx, c, "/privacy")
 			} else if index, err = ParticipantIndex(args[0]); err == nil {
 				all = make([]query.Spend, 1)
-				all[0], err = c.PrivacyOf(ctx, index)
+				all[0], err = client.Ask[query.Spend](ctx, c, fmt.Sprintf("/privacy/%d", index))
 			}
 			return all, func(w io.Writer) { PrivacyText(w, all) }, err
 		}},
@@ -252,7 +253,7 @@ func RoundArgument(ctx context.Context, c *client.Client, args []string) (epoch,
 	case s.Round > 0:
 		return s.Epoch, s.Round - 1, nil
 	}
-	epochs, err := c.Epochs(ctx)
+	epochs, err := client.Ask[[]query.EpochState](ctx, c, "/epochs")
 	if err != nil {
 		return 0, 0, err
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -62,7 +64,7 @@ func (s *sender) warnUpgrade(ctx context.Context, proposed *tx.Upgrade) error {
 	if proposed.Version == 0 { // it cancels the planned one
 		return nil
 	}
-	u, err := s.Upgrade(ctx)
+	u, err := client.Ask[query.UpgradeState](ctx, s.Client, "/upgrade")
 	if err != nil {
 		return err
 	}

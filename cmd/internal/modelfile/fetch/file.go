@@ -4,6 +4,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
@@ -22,7 +23,7 @@ func File(ctx context.Context, c *client.Client, epoch, round uint64,
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.Bundle(ctx, epoch, round)
+	b, err := client.Ask[query.Bundle](ctx, c, fmt.Sprintf("/bundle/%d/%d", epoch, round))
 	if err != nil {
 		return nil, err
 	}
