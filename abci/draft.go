@@ -20,7 +20,7 @@ func (a *Application) Draft(participant uint32) (*tx.Aggregate, error) {
 func (a *Application) draft(participant uint32, v pool.Snapshot) (*tx.Aggregate, error) {
 	start := a.options.Now()
 	draft, err := a.drafts.Draft(v, participant, func() {
-		a.options.Metrics.ObserveAggregation(a.options.Now().Sub(start))
+		a.options.Metrics.Observe("rule_seconds", a.options.Now().Sub(start).Seconds())
 	})
 	if err != nil {
 		return nil, err

@@ -27,9 +27,8 @@ func roundEvents(r *app.Record, epsilon *float64) []abcitypes.Event {
 		spend = strconv.FormatFloat(*epsilon, 'f', 6, 64)
 	}
 	return []abcitypes.Event{event("round",
-		"epoch", number(r.Epoch), "round", number(r.Round), "leader", number(uint64(r.Leader)), "view",
-		number(uint64(r.View)),
-		"included", strconv.Itoa(len(r.Contributions)), "margin", strconv.FormatInt(r.Margin, 10),
+		"epoch", r.Epoch, "round", r.Round, "leader", r.Leader, "view", r.View,
+		"included", len(r.Contributions), "margin", r.Margin,
 		"delta", hex.EncodeToString(r.DeltaDigest), "model", hex.EncodeToString(r.ModelHash), "epsilon", spend)}
 }
 
@@ -41,10 +40,10 @@ func revealEvents(out *app.Outcome) []abcitypes.Event {
 	at := out.State.Progress
 	var participants []string
 	for _, c := range at.Commitments {
-		participants = append(participants, number(uint64(c.Participant)))
+		participants = append(participants, fmt.Sprint(c.Participant))
 	}
-	return []abcitypes.Event{event("reveal", "epoch", number(at.Epoch), "round", number(at.Round),
-		"committed", strconv.Itoa(len(at.Commitments)), "participants", strings.Join(participants, ","))}
+	return []abcitypes.Event{event("reveal", "epoch", at.Epoch, "round", at.Round,
+		"committed", len(at.Commitments), "participants", strings.Join(participants, ","))}
 }
 
 // TxResults returns one result for each transaction of a block, in the block's order. r is the
@@ -56,20 +55,17 @@ func TxResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
 	}
 	if r != nil {
 		add(event("aggregate",
-			"epoch", number(r.Epoch), "round", number(r.Round), "leader", number(uint64(r.Leader)), "view",
-			number(uint64(r.View)),
-			"included", strconv.Itoa(len(r.Contributions))))
+			"epoch", r.Epoch, "round", r.Round, "leader", r.Leader, "view", r.View,
+			"included", len(r.Contributions)))
 		for _, c := range r.Contributions {
 			add(event("gradient",
-				"epoch", number(r.Epoch), "round", number(r.Round), "participant", number(uint64(c.Participant)),
-				"selected", strconv.FormatBool(c.Selected), "opposed", strconv.FormatBool(c.Opposed),
-				"score", strconv.FormatInt(c.Score, 10), "reputation", strconv.FormatInt(c.Reputation, 10)))
+				"epoch", r.Epoch, "round", r.Round, "participant", c.Participant,
+				"selected", c.Selected, "opposed", c.Opposed, "score", c.Score, "reputation", c.Reputation))
 		}
 	}
 	for _, t := range txs[len(results):] {
 		if c := t.Commit; c != nil {
-			add(event("commit", "epoch", number(c.Epoch), "round", number(c.Round), "participant",
-				number(uint64(c.Participant))))
+			add(event("commit", "epoch", c.Epoch, "round", c.Round, "participant", c.Participant))
 			continue
 		}
 		add(operationEvent(t))
@@ -83,7 +79,7 @@ func operationEvent(t *tx.Tx) abcitypes.Event {
 	if err != nil {
 		panic(err) // the operation was executed, so it is valid
 	}
-	var keyvals []string
+	var keyvals []any
 	for _, a := range d.Attributes {
 		keyvals = append(keyvals, a.Key, a.Value)
 	}
@@ -99,7 +95,7 @@ func enactmentEvents(enacted []app.Enactment) []abcitypes.Event {
 			refused = c.Refused.Error()
 		}
 		events = append(events, event("enactment",
-			"kind", c.Kind.String(), "participant", number(uint64(c.Participant)), "proposal", hex.EncodeToString(c.Proposal),
+			"kind", c.Kind, "participant", c.Participant, "proposal", hex.EncodeToString(c.Proposal),
 			"refused", refused))
 	}
 	return events
@@ -109,7 +105,7 @@ func enactmentEvents(enacted []app.Enactment) []abcitypes.Event {
 func discardEvents(discarded []app.Discard) []abcitypes.Event {
 	var events []abcitypes.Event
 	for _, d := range discarded {
-		events = append(events, event("discard", "kind", d.Kind.String(), "proposal", hex.EncodeToString(d.Proposal),
+		events = append(events, event("discard", "kind", d.Kind, "proposal", hex.EncodeToString(d.Proposal),
 			"cause", d.Cause()))
 	}
 	return events
@@ -119,16 +115,13 @@ func discardEvents(discarded []app.Discard) []abcitypes.Event {
 var figures = map[string]bool{"margin": true, "delta": true, "model": true, "score": true, "reputation": true,
 	"refused": true, "epsilon": true, "participants": true}
 
-func number(x uint64) string { return strconv.FormatUint(x, 10) }
-
-func event(kind string, keyvals ...string) abcitypes.Event {
-	if len(keyvals)%2 != 0 {
-		panic(fmt.Sprintf("event %s: odd number of keys and values", kind))
-	}
+// event returns an event with keys and values, which take turns. It panics if a key is no text or has no value.
+func event(kind string, keyvals ...any) abcitypes.Event {
 	e := abcitypes.Event{Type: kind, Attributes: make([]abcitypes.EventAttribute, 0, len(keyvals)/2)}
 	for i := 0; i < len(keyvals); i += 2 {
-		e.Attributes = append(e.Attributes, abcitypes.EventAttribute{Key: keyvals[i], Value: keyvals[i+1],
-			Index: !figures[keyvals[i]]})
+		key := keyvals[i].(string)
+		e.Attributes = append(e.Attributes, abcitypes.EventAttribute{Key: key, Value: fmt.Sprint(keyvals[i+1]),
+			Index: !figures[key]})
 	}
 	return e
 }

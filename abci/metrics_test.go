@@ -157,12 +157,12 @@ func TestParticipantsGo(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := metrics.New(registry, "c")
 	epsilon, left := 0.5, uint64(7)
-	m.State(metrics.Chain{Standings: []metrics.Standing{{Participant: 0, Reputation: 1}, {Participant: 1, Reputation: 0.5,
-		Epsilon: &epsilon, Left: &left}}})
+	m.State(nil, []metrics.Standing{{Participant: 0, Reputation: 1}, {Participant: 1, Reputation: 0.5,
+		Epsilon: &epsilon, Left: &left}})
 	got := scrape(t, registry)
 	require.Equal(t, 0.5, got["spdl_epsilon_spent{participant=1}"])
 	require.Equal(t, 7.0, got["spdl_participations_left{participant=1}"])
-	m.State(metrics.Chain{Standings: []metrics.Standing{{Participant: 0, Reputation: 1}}})
+	m.State(nil, []metrics.Standing{{Participant: 0, Reputation: 1}})
 	got = scrape(t, registry)
 	require.Contains(t, got, "spdl_reputation{participant=0}")
 	for key := range got {
@@ -174,8 +174,8 @@ func TestParticipantsGo(t *testing.T) {
 func TestNodesOfOneProcess(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	a, b := metrics.New(registry, "c"), metrics.New(registry, "c")
-	a.CountRejection(metrics.VerbCheckTx, 1, "malformed")
-	b.CountRejection(metrics.VerbCheckTx, 1, "malformed")
+	a.Add("rejected_total", 1, metrics.VerbCheckTx, "1", "malformed")
+	b.Add("rejected_total", 1, metrics.VerbCheckTx, "1", "malformed")
 	require.Equal(t, 2.0, scrape(t, registry)["spdl_rejected_total{code=1,reason=malformed,verb=check_tx}"])
 }
 
@@ -192,8 +192,8 @@ func TestOwnParticipant(t *testing.T) {
 		m.OwnRound(c.included)
 		require.Equal(t, c.want, scrape(t, registry)["spdl_rounds_since_gradient{}"])
 	}
-	for active, want := range map[bool]float64{true: 1, false: 0} {
-		m.SetActive(active)
+	for _, want := range []float64{1, 0} {
+		m.Set("participant_active", want)
 		got := scrape(t, registry)
 		require.Contains(t, got, "spdl_participant_active{}")
 		require.Equal(t, want, got["spdl_participant_active{}"])
@@ -203,17 +203,13 @@ func TestOwnParticipant(t *testing.T) {
 // TestNone: a node without metrics accepts all calls.
 func TestNone(t *testing.T) {
 	var m *metrics.Metrics
-	m.State(metrics.Chain{})
-	m.SetHeight(1)
+	m.State(map[string]float64{"height": 1}, nil)
+	m.Set("height", 1)
+	m.Add("rounds_closed_total", 1)
+	m.Observe("rule_seconds", 1)
 	m.RecordRoundClosing(1, 2, 3, 4, 5)
-	m.CountRejection(metrics.VerbCheckTx, 1, "")
 	m.Pool(1, 2)
-	m.ObserveExecution(1)
-	m.ObserveAggregation(1)
-	m.CountContribution(1, true)
-	m.SetActive(true)
 	m.OwnRound(true)
-	m.BlocksSinceVote(1)
 	m.BlocksBehind(nil)
 	m.DiskFree(nil)
 	m.PeersRejected(nil, nil)

@@ -34,7 +34,7 @@ func offenceEvents(offences []app.Offence) []abcitypes.Event {
 	var events []abcitypes.Event
 	for _, o := range offences {
 		events = append(events, event("offence",
-			"participant", number(uint64(o.Participant)), "of", o.Cause(), "height", number(o.Voted)))
+			"participant", o.Participant, "of", o.Cause(), "height", o.Voted))
 	}
 	return events
 }

@@ -2,6 +2,7 @@ package abci
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spdl/spdl/abci/metrics"
@@ -18,38 +19,37 @@ func (a *Application) measure(before, s *app.State) {
 	}
 	m.Pool(a.pool.Load().Size())
 	if before == nil || before.Progress.Epoch != s.Progress.Epoch || before.Progress.Round != s.Progress.Round {
-		m.RecordRoundOpening(a.options.Now())
+		m.Set("round_opened_timestamp_seconds", float64(a.options.Now().UnixMilli())/1000)
 	}
 	if before != nil && before.Hash() == s.Hash() {
-		m.SetHeight(s.Height)
+		m.Set("height", float64(s.Height))
 		return
 	}
-	c := metrics.Chain{
-		Height: s.Height, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Planned: s.Params.Training.Rounds,
-		Finished:     s.Finished(),
-		Participants: s.Active(), Byzantine: s.F(), Offences: len(s.Offences), Proposals: len(s.Proposals),
-		Budget: s.Params.Privacy.Epsilon,
-	}
-	if plan, ok := s.Plan(); ok {
-		c.Upgrade = plan.Height
-	}
+	plan, _ := s.Plan() // without one its height is 0
+	gauges := map[string]float64{"height": float64(s.Height), "epoch": float64(s.Progress.Epoch),
+		"round": float64(s.Progress.Round), "rounds_planned": float64(s.Params.Training.Rounds),
+		"finished": map[bool]float64{true: 1}[s.Finished()], "participants": float64(s.Active()),
+		"participants_resting": 0, "byzantine": float64(s.F()), "offences": float64(len(s.Offences)),
+		"proposals_open": float64(len(s.Proposals)), "upgrade_height": float64(plan.Height),
+		"epsilon_budget": s.Params.Privacy.Epsilon}
+	var standings []metrics.Standing
 	for i := range s.Participants {
 		p := &s.Participants[i]
 		if !p.Active {
 			continue
 		}
 		if s.IsResting(p.Index) {
-			c.Resting++
+			gauges["participants_resting"]++
 		}
 		st := metrics.Standing{Participant: p.Index, Reputation: float64(p.Reputation) / params.One}
 		if spend, err := query.SpendOf(s, p); err == nil {
 			st.Epsilon, st.Left = spend.Epsilon, spend.Left
 		}
-		c.Standings = append(c.Standings, st)
+		standings = append(standings, st)
 	}
-	m.State(c)
+	m.State(gauges, standings)
 	if own := s.HolderOf(a.options.OwnKey); own != nil {
-		m.SetActive(own.Active)
+		m.Set("participant_active", map[bool]float64{true: 1}[own.Active])
 	}
 }
 
@@ -63,7 +63,7 @@ func (a *Application) measureRound(r *app.Record) {
 	m.RecordRoundClosing(int(r.View), len(r.Contributions), t.LGC, t.GE, t.BC)
 	weights := map[uint32]float64{}
 	for _, c := range r.Contributions {
-		m.CountContribution(c.Participant, c.Selected)
+		m.Add("contributions_total", 1, fmt.Sprint(c.Participant), fmt.Sprint(c.Selected))
 		if query.Weighs(r.Rule) {
 			weights[c.Participant] = *query.WeightOf(r, c)
 		}
@@ -83,5 +83,5 @@ func (a *Application) countRejection(verb string, err error) {
 	if code == CodeInternal && slices.ContainsFunc(rules, func(rule error) bool { return errors.Is(err, rule) }) {
 		reason = "block"
 	}
-	a.options.Metrics.CountRejection(verb, code, reason)
+	a.options.Metrics.Add("rejected_total", 1, verb, fmt.Sprint(code), reason)
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -107,48 +106,43 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	gauge("blocks_since_vote", "Blocks since the last commit with a vote of this node's validator, since this "+
 		"node started; absent without a validator.")
 	for _, verb := range []string{VerbCheckTx, VerbProcessProposal} {
-		m.add("rejected_total", 0, verb, "0", "none") // creates the counter before the first rejection
+		m.Add("rejected_total", 0, verb, "0", "none") // creates the counter before the first rejection
 	}
 	counter("gossip_received_bytes_total", "Bytes of transactions that peers sent: new, known before, "+
 		"refused; and of their announcement.", "what")
 	for _, what := range []string{ReceivedNew, ReceivedKnown, ReceivedRefused, ReceivedAnnouncement} {
-		m.AddReceived(what, 0)
+		m.Add("gossip_received_bytes_total", 0, what)
 	}
 	counter("block_parts_total", "Parts of proposed blocks that this node rebuilt from its pool, or "+
 		"requested from a peer because a transaction of the block had not reached it.", "how")
 	for _, how := range []string{PartsRebuilt, PartsRequested} {
-		m.BlockParts(how, 0)
+		m.Add("block_parts_total", 0, how)
 	}
-	m.add("rounds_closed_total", 0)
-	m.add("view_changes_total", 0)
-	m.add("gradients_included_total", 0)
+	m.Add("rounds_closed_total", 0)
+	m.Add("view_changes_total", 0)
+	m.Add("gradients_included_total", 0)
 	return m
 }
 
-// set sets a gauge, with labels behind the chain's id.
-func (m *Metrics) set(name string, x float64, labels ...string) {
+// Set sets a gauge of New by its name, without namespace. labels are the values of its labels behind the chain's id.
+func (m *Metrics) Set(name string, x float64, labels ...string) {
 	if m != nil {
 		m.gauges[name].WithLabelValues(slices.Insert(labels, 0, m.chainID)...).Set(x)
 	}
 }
 
-// add adds to a counter.
-func (m *Metrics) add(name string, x float64, labels ...string) {
+// Add adds to a counter, as Set sets a gauge.
+func (m *Metrics) Add(name string, x float64, labels ...string) {
 	if m != nil {
 		m.counters[name].WithLabelValues(slices.Insert(labels, 0, m.chainID)...).Add(x)
 	}
 }
 
-// observe adds a value to a histogram.
-func (m *Metrics) observe(name string, x float64, labels ...string) {
+// Observe adds a value to a histogram, as Set sets a gauge.
+func (m *Metrics) Observe(name string, x float64, labels ...string) {
 	if m != nil {
 		m.histograms[name].WithLabelValues(slices.Insert(labels, 0, m.chainID)...).Observe(x)
 	}
-}
-
-// Build records the versions of the running program.
-func (m *Metrics) Build(version string, stateMachine uint64, cometbft string) {
-	m.set("build_info", 1, version, strconv.FormatUint(stateMachine, 10), cometbft)
 }
 
 // These are the values of the label what for the bytes that gossip receives: transactions that are
@@ -160,19 +154,11 @@ const (
 	ReceivedAnnouncement = "announcement"
 )
 
-// AddReceived counts bytes of a kind that a peer sent.
-func (m *Metrics) AddReceived(what string, bytes int) {
-	m.add("gossip_received_bytes_total", float64(bytes), what)
-}
-
 // These are the values of the label how: the ways in which a node gets the parts of a proposed block.
 const (
 	PartsRebuilt   = "rebuilt"
 	PartsRequested = "requested"
 )
-
-// BlockParts counts parts of a proposed block by the way in which the node got them.
-func (m *Metrics) BlockParts(how string, parts int) { m.add("block_parts_total", float64(parts), how) }
 
 func withChain(labels []string) []string { return append([]string{"chain_id"}, labels...) }
 
@@ -197,53 +183,28 @@ type Standing struct {
 	Left        *uint64  // the number of participations that the budget pays for; nil if an epoch has no ledger
 }
 
-// Chain holds the part of the committed state that the metrics show.
-type Chain struct {
-	Height, Epoch, Round, Planned uint64
-	Finished                      bool
-	Participants, Byzantine       int
-	Resting                       int // the number of active participants for which rounds do not wait
-	Offences                      int
-	Proposals                     int    // the number of open proposals
-	Upgrade                       uint64 // the first height of the planned upgrade, 0 for none
-	Budget                        float64
-	Standings                     []Standing
-}
-
-// SetHeight records a committed height.
-func (m *Metrics) SetHeight(height uint64) { m.set("height", float64(height)) }
-
-// State updates the metrics after the state has changed.
-func (m *Metrics) State(c Chain) {
+// State updates the metrics after the state has changed: gauges by their names, and those of the active participants.
+func (m *Metrics) State(gauges map[string]float64, standings []Standing) {
 	if m == nil {
 		return
 	}
-	m.set("height", float64(c.Height))
-	m.set("epoch", float64(c.Epoch))
-	m.set("round", float64(c.Round))
-	m.set("rounds_planned", float64(c.Planned))
-	m.set("finished", map[bool]float64{true: 1}[c.Finished])
-	m.set("participants", float64(c.Participants))
-	m.set("participants_resting", float64(c.Resting))
-	m.set("byzantine", float64(c.Byzantine))
-	m.set("offences", float64(c.Offences))
-	m.set("proposals_open", float64(c.Proposals))
-	m.set("upgrade_height", float64(c.Upgrade))
-	m.set("epsilon_budget", c.Budget)
+	for name, x := range gauges {
+		m.Set(name, x)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	gone := m.known
-	m.known = make(map[uint32]bool, len(c.Standings))
-	for _, s := range c.Standings {
+	m.known = make(map[uint32]bool, len(standings))
+	for _, s := range standings {
 		p := index(s.Participant)
 		m.known[s.Participant] = true
 		delete(gone, s.Participant)
-		m.set("reputation", s.Reputation, p)
+		m.Set("reputation", s.Reputation, p)
 		if s.Epsilon != nil {
-			m.set("epsilon_spent", *s.Epsilon, p)
+			m.Set("epsilon_spent", *s.Epsilon, p)
 		}
 		if s.Left != nil {
-			m.set("participations_left", float64(*s.Left), p)
+			m.Set("participations_left", float64(*s.Left), p)
 		}
 	}
 	for p := range gone {
@@ -255,34 +216,21 @@ func (m *Metrics) State(c Chain) {
 
 func index(p uint32) string { return strconv.FormatUint(uint64(p), 10) }
 
-// RecordRoundOpening records the time at which this node saw a round open.
-func (m *Metrics) RecordRoundOpening(t time.Time) {
-	m.set("round_opened_timestamp_seconds", float64(t.UnixMilli())/1000)
-}
-
-// ClockOffset records the node's clock minus the median of the peers' clocks.
-func (m *Metrics) ClockOffset(ahead time.Duration) { m.set("clock_offset_seconds", ahead.Seconds()) }
-
 // RecordRoundClosing records a closed round: the number of leaders that were passed over, the
 // number of included gradients, and three times in milliseconds, 0 if unknown. lgc is the time of
 // local gradient computation, ge the time of the gradient exchange, and bc the time of consensus.
 func (m *Metrics) RecordRoundClosing(passedOver, included int, lgc, ge, bc float64) {
-	m.add("rounds_closed_total", 1)
-	m.add("view_changes_total", float64(passedOver))
-	m.add("gradients_included_total", float64(included))
+	m.Add("rounds_closed_total", 1)
+	m.Add("view_changes_total", float64(passedOver))
+	m.Add("gradients_included_total", float64(included))
 	for _, s := range []struct {
 		name string
 		ms   float64
 	}{{stageLGC, lgc}, {stageGE, ge}, {stageBC, bc}} {
 		if s.ms > 0 {
-			m.observe("round_stage_seconds", s.ms/1000, s.name)
+			m.Observe("round_stage_seconds", s.ms/1000, s.name)
 		}
 	}
-}
-
-// SetActive sets whether this node's participant is active.
-func (m *Metrics) SetActive(active bool) {
-	m.set("participant_active", map[bool]float64{true: 1}[active])
 }
 
 // OwnRound updates, after a closed round, the number of rounds since the last gradient of this
@@ -298,14 +246,6 @@ func (m *Metrics) OwnRound(hasGradient bool) {
 	}
 }
 
-// BlocksSinceVote sets the number of blocks since the last commit with a vote of this node's validator.
-func (m *Metrics) BlocksSinceVote(blocks int64) { m.set("blocks_since_vote", float64(blocks)) }
-
-// CountContribution records one gradient of a closed round.
-func (m *Metrics) CountContribution(participant uint32, selected bool) {
-	m.add("contributions_total", 1, index(participant), strconv.FormatBool(selected))
-}
-
 // Weigh records the weights of a closed round's gradients, by participant, and forgets those of the round before.
 func (m *Metrics) Weigh(weights map[uint32]float64) {
 	if m == nil {
@@ -313,23 +253,12 @@ func (m *Metrics) Weigh(weights map[uint32]float64) {
 	}
 	m.gauges["weight"].DeletePartialMatch(prometheus.Labels{"chain_id": m.chainID})
 	for p, w := range weights {
-		m.set("weight", w, index(p))
+		m.Set("weight", w, index(p))
 	}
 }
 
-// CountRejection counts a rejection, by the ABCI method, the result code and the code's name.
-func (m *Metrics) CountRejection(verb string, code uint32, reason string) {
-	m.add("rejected_total", 1, verb, index(code), reason)
-}
-
-// ObserveExecution records the time that the execution of a block with a round took.
-func (m *Metrics) ObserveExecution(d time.Duration) { m.observe("execute_seconds", d.Seconds()) }
-
-// ObserveAggregation records the time that the computation of a round's aggregate took.
-func (m *Metrics) ObserveAggregation(d time.Duration) { m.observe("rule_seconds", d.Seconds()) }
-
 // Pool records the number of transactions in the pool, and their total size in bytes.
 func (m *Metrics) Pool(transactions int, bytes int64) {
-	m.set("pool_transactions", float64(transactions))
-	m.set("pool_bytes", float64(bytes))
+	m.Set("pool_transactions", float64(transactions))
+	m.Set("pool_bytes", float64(bytes))
 }

@@ -310,7 +310,7 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 	}
 	if c.Instrumentation.IsPrometheusEnabled() { // CometBFT serves Prometheus's default registry
 		options.Metrics = metrics.New(prometheus.DefaultRegisterer, doc.ChainID)
-		options.Metrics.Build(version.Version, app.Version, version.CometBFT())
+		options.Metrics.Set("build_info", 1, version.Version, fmt.Sprint(app.Version), version.CometBFT())
 	}
 	if own.Signer != nil && a.Worker.Enabled {
 		options.Metrics.Truth(metrics.SignerAnswers, func() bool { return own.Signer.Away() == "" })

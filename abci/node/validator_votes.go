@@ -30,7 +30,7 @@ type validatorVotes struct {
 func (v *validatorVotes) onFinalized(b *abcitypes.RequestFinalizeBlock, out *app.Outcome) {
 	if !v.compare(out.State) {
 		if v.silent.Swap(0) > 0 {
-			v.metrics.BlocksSinceVote(0)
+			v.metrics.Set("blocks_since_vote", 0)
 		}
 		return
 	}
@@ -39,7 +39,7 @@ func (v *validatorVotes) onFinalized(b *abcitypes.RequestFinalizeBlock, out *app
 		silent = 0
 		v.silent.Store(0)
 	}
-	v.metrics.BlocksSinceVote(silent)
+	v.metrics.Set("blocks_since_vote", float64(silent))
 }
 
 // compare warns if the chain has another validator key for the node's participant than this node's key, once for each

@@ -43,7 +43,7 @@ func (x *Executor) Execute(s *app.State, b app.Block) (*app.Outcome, error) {
 			return nil, err
 		}
 		if out.Record != nil && !known {
-			x.metrics.ObserveExecution(x.now().Sub(start))
+			x.metrics.Observe("execute_seconds", x.now().Sub(start).Seconds())
 		}
 		if out.Closed != nil {
 			x.rounds.Put(round, out.Closed)

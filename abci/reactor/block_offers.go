@@ -179,7 +179,7 @@ func (r *BlockReactor) handOver(rs *cstypes.RoundState, a *assembly, x *offer, h
 		has.SetIndex(i, true)
 		a.handed.SetIndex(i, true)
 		x.rebuilt++
-		r.metrics.BlockParts(metrics.PartsRebuilt, 1)
+		r.metrics.Add("block_parts_total", 1, metrics.PartsRebuilt)
 		r.deliver(p2p.Envelope{Src: x.peer, ChannelID: consensus.DataChannel,
 			Message: &cmtcons.BlockPart{Height: rs.Height, Round: rs.Round, Part: *part}})
 	}
@@ -214,7 +214,7 @@ func (r *BlockReactor) requestParts(a *assembly, list []*offer, has *bits.BitArr
 			x.peer.TrySend(p2p.Envelope{ChannelID: blockChannel, Message: &BlockGossip{Want: want}})
 		}
 		if a.requests == 0 {
-			r.metrics.BlockParts(metrics.PartsRequested, int(a.parts.Total())-count)
+			r.metrics.Add("block_parts_total", float64(int(a.parts.Total())-count), metrics.PartsRequested)
 		}
 		a.requests++
 		a.requestTime = now.Add(r.answerPause())

@@ -125,7 +125,7 @@ func (c *ClockReactor) onTime(peer p2p.ID, at time.Time) {
 	if len(offsets) < minClocks {
 		median = 0
 	}
-	c.metrics.ClockOffset(-median)
+	c.metrics.Set("clock_offset_seconds", -median.Seconds())
 	if median.Abs() <= clockBound || now.Sub(c.warnTime) < time.Minute {
 		return
 	}

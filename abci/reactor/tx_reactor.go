@@ -263,7 +263,7 @@ func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {
 
 // count adds received bytes of a kind to the metrics and to receivedBytes.
 func (g *TxReactor) count(what string, bytes int) {
-	g.metrics.AddReceived(what, bytes)
+	g.metrics.Add("gossip_received_bytes_total", float64(bytes), what)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.receivedBytes[what] += int64(bytes)

@@ -3,7 +3,6 @@ package recipe
 import (
 	"errors"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -84,25 +83,6 @@ func Fit(r *mat.Dense, columns int) (mean []float64, transposed *mat.Dense, err 
 		}
 	}
 	return mean, transposed, nil
-}
-
-// Whiten returns the mean mu of the rows of r and W, transposed, with which x = Wᵀ(r-mu) has about
-// unit variance in each direction: the map of the recipe if it did not know which rows are variants
-// of one glyph, and kept all directions. The rows of r are overwritten.
-//
-// With S_t the covariance of all rows, L Lᵀ = S_t + 0.2 (tr S_t / 512) I and W = L⁻ᵀ.
-func Whiten(r *mat.Dense) (mean []float64, transposed *mat.Dense, err error) {
-	rows, dim := r.Dims()
-	mean = centre(r, 0, rows)
-	var total mat.SymDense
-	total.SymOuterK(1/float64(rows-1), r.T())
-	lower, err := factor(&total)
-	if err != nil {
-		return nil, nil, err
-	}
-	transposed = mat.NewDense(dim, dim, nil)
-	identity := mat.NewDiagDense(dim, slices.Repeat([]float64{1}, dim))
-	return mean, transposed, transposed.Solve(lower, identity)
 }
 
 // factor adds the ridge to a covariance and returns its Cholesky factor.
