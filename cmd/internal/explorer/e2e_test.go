@@ -107,7 +107,7 @@ func run(t *testing.T, n *testnet.Net, hooks map[int]node.Hooks) string {
 // serve runs an explorer of a node, with data of its own if any are named.
 func serve(t *testing.T, rpc, data string) string {
 	t.Helper()
-	s, err := explorer.Open(rpc, explorer.Options{Rate: 1000, Burst: 1000, Own: data,
+	s, err := explorer.Open(rpc, explorer.Options{APIConfig: home.APIConfig{Rate: 1000, Burst: 1000}, Own: data,
 		Evaluator: home.EvaluatorOf(config.DefaultConfig(), home.WorkerConfig{Data: data})})
 	require.NoError(t, err)
 	l, err := explorer.Listen("tcp://127.0.0.1:0")

@@ -22,6 +22,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -319,7 +320,7 @@ func (c changed) Query(ctx context.Context, path string, answer any) error {
 func overChanged(t *testing.T, f *fake, change func(path string, answer any)) *Server {
 	t.Helper()
 	c := changed{f, change}
-	s := New(c, c, Options{Rate: 1e6, Burst: 1_000_000})
+	s := New(c, c, Options{APIConfig: home.APIConfig{Rate: 1e6, Burst: 1_000_000}})
 	require.NoError(t, s.chain.Look(t.Context()))
 	return s
 }

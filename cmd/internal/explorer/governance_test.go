@@ -11,6 +11,7 @@ import (
 	ctypes "github.com/cometbft/cometbft/rpc/core/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -106,7 +107,7 @@ func (n *boundary) joined() string {
 // TestDiscardedOnThePage: a proposal that has expired is shown as such, with the height.
 func TestDiscardedOnThePage(t *testing.T) {
 	n := &boundary{fake: newFake(6, "text"), height: 4}
-	s := New(n, n, Options{Rate: 1e6, Burst: 1_000_000})
+	s := New(n, n, Options{APIConfig: home.APIConfig{Rate: 1e6, Burst: 1_000_000}})
 	require.NoError(t, s.chain.Look(t.Context()))
 	require.Contains(t, get(s, "/governance").Body.String(),
 		`<span class="tag absent">expired</span> at height <a href="/block/4">4</a>`)

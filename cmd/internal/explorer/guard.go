@@ -42,7 +42,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			s.refuse(w, r, http.StatusRequestEntityTooLarge, "a request has no body here")
 		case len(r.URL.Path)+len(r.URL.RawQuery) > longest:
 			s.refuse(w, r, http.StatusRequestURITooLong, "the address is too long")
-		case !home.IsOwnHost(r.Host, s.options.Hosts):
+		case !home.IsOwnHost(r.Host, s.options.HostNames()):
 			s.refuse(w, r, http.StatusMisdirectedRequest, "this name is not served here: list it in api.hosts of app.toml, "+
 				"or in --hosts")
 		case !s.allow(clientOf(r.RemoteAddr)):

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/home"
 )
 
 // slow is a node that gives a model when it is let.
@@ -34,7 +36,7 @@ func (n slow) Query(ctx context.Context, path string, answer any) error {
 func TestFewModelsAtOnce(t *testing.T) {
 	f := newFake(6, "x")
 	n := slow{f, make(chan struct{}, 100), make(chan struct{})}
-	s := New(n, f, Options{Rate: 1e6, Burst: 1e6})
+	s := New(n, f, Options{APIConfig: home.APIConfig{Rate: 1e6, Burst: 1e6}})
 	require.NoError(t, s.chain.Look(t.Context()))
 	var wg sync.WaitGroup
 	for range modelsPerClient {

@@ -10,6 +10,7 @@ import (
 	cmttypes "github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
@@ -82,7 +83,7 @@ func (p plotted) Block(_ context.Context, h *int64) (*ctypes.ResultBlock, error)
 func plot(t *testing.T, forged bool, rule string) *Server {
 	t.Helper()
 	p := plotted{newFake(6, "node"), forged, rule}
-	s := New(p, p, Options{Rate: 1e6, Burst: 1e6})
+	s := New(p, p, Options{APIConfig: home.APIConfig{Rate: 1e6, Burst: 1e6}})
 	require.NoError(t, s.chain.Look(t.Context()))
 	return s
 }

@@ -68,7 +68,7 @@ func TestGainIsTheMembersAlone(t *testing.T) {
 		return w
 	}
 	model := func(r *http.Request) { r.URL.Path, r.RequestURI = "/model", "/model" }
-	s := tabled(t, table, Options{Own: path, Hosts: []string{"*"}})
+	s := tabled(t, table, Options{APIConfig: home.APIConfig{Hosts: "*"}, Own: path})
 	page := ask(s, func(*http.Request) {}).Body.String()
 	for _, text := range []string{"This page is private", "the common model, as it is", "your own rows without the " +
 		"chain", "by the rate", "After round 5", `href="/gain" aria-current="page"`, "no epsilon"} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
@@ -36,7 +37,7 @@ func (r refusing) Query(ctx context.Context, path string, answer any) error {
 // from one that sent none, and do not blame a member for what anybody may have sent.
 func TestRefusedIsNotAbsent(t *testing.T) {
 	f := newFake(3, "x")
-	s := New(refusing{f}, f, Options{Rate: 1e6, Burst: 1e6})
+	s := New(refusing{f}, f, Options{APIConfig: home.APIConfig{Rate: 1e6, Burst: 1e6}})
 	require.NoError(t, s.chain.Look(t.Context()))
 	round := get(s, "/round/0/1")
 	require.Equal(t, http.StatusOK, round.Code)
@@ -58,7 +59,7 @@ func TestRefusedIsNotAbsent(t *testing.T) {
 // TestWhyRefused: the home page says of who is absent how many gradients the node refused, and why.
 func TestWhyRefused(t *testing.T) {
 	f := newFake(6, "x")
-	s := New(refusing{f}, f, Options{Rate: 1e6, Burst: 1e6})
+	s := New(refusing{f}, f, Options{APIConfig: home.APIConfig{Rate: 1e6, Burst: 1e6}})
 	require.NoError(t, s.chain.Look(t.Context()))
 	home := get(s, "/").Body.String()
 	require.Contains(t, home, "this node rejected 1 of its gradients (norm)")

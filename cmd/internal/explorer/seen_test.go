@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
 )
 
@@ -25,7 +26,7 @@ func (f failing) Query(ctx context.Context, path string, answer any) error {
 // TestPagesSayWhyALeaderFailed: on the round, on the participant and under /v1.
 func TestPagesSayWhyALeaderFailed(t *testing.T) {
 	f := newFake(6, "x")
-	s := New(failing{f}, f, Options{Rate: 1e6, Burst: 1e6})
+	s := New(failing{f}, f, Options{APIConfig: home.APIConfig{Rate: 1e6, Burst: 1e6}})
 	require.NoError(t, s.chain.Look(t.Context()))
 	for _, path := range []string{"/round/0/4", "/participant/3", "/v1/rounds/0/4"} {
 		require.Contains(t, strings.ReplaceAll(get(s, path).Body.String(), "&#39;", "'"),

@@ -7,6 +7,7 @@
 package explorer
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -30,16 +31,8 @@ type Options struct {
 	Own string
 	// Predictor gives the rows of Own the probabilities of an external model. Default: none.
 	Predictor gain.Predictor
-	// Hosts are the host names under which it is served, in lower case, in addition to addresses
-	// and localhost; "*" allows any name.
-	Hosts []string
-	// Rate is the max number of requests a second of one client, default 50. Burst is the max number at once, default 100.
-	Rate  float64
-	Burst int
-	// MaxConnections is the max number of connections, default 512. One client may have a quarter
-	// of them, or pageShare more than its streams. MaxStreams is the max number of event streams
-	// among them, default 256, and StreamsPerClient that of one client, default 64.
-	MaxConnections, MaxStreams, StreamsPerClient int
+	// APIConfig limits hosts, requests and connections. A field that is 0 has the default of app.toml.
+	home.APIConfig
 	// Poll is the interval between two looks at the chain, default one second. The explorer renders
 	// an answer once per look, and sends streams all rounds between two looks together.
 	Poll time.Duration
@@ -48,29 +41,19 @@ type Options struct {
 }
 
 func (o *Options) complete() {
-	fill(&o.Rate, 50)
-	fill(&o.Burst, 100)
-	fill(&o.MaxConnections, 512)
-	fill(&o.MaxStreams, 256)
-	fill(&o.StreamsPerClient, 64)
-	if fill(&o.Poll, time.Second); o.Log == nil {
+	usual := home.DefaultAppConfig().API
+	o.Rate, o.Burst = cmp.Or(o.Rate, usual.Rate), cmp.Or(o.Burst, usual.Burst)
+	o.MaxConnections = cmp.Or(o.MaxConnections, usual.MaxConnections)
+	o.MaxStreams = cmp.Or(o.MaxStreams, usual.MaxStreams)
+	o.StreamsPerClient = cmp.Or(o.StreamsPerClient, usual.StreamsPerClient)
+	if o.Poll = cmp.Or(o.Poll, time.Second); o.Log == nil {
 		o.Log = func(string, ...any) {}
-	}
-}
-
-// fill sets a number that is not above 0 to its default.
-func fill[T int | float64 | time.Duration](x *T, value T) {
-	if *x <= 0 {
-		*x = value
 	}
 }
 
 // OptionsOf returns the explorer's options in app.toml. It uses the evaluator only if explorer.eval is set.
 func OptionsOf(a home.AppConfig, e chainview.Evaluator) Options {
-	o := Options{
-		Hosts: a.API.HostNames(), Rate: a.API.Rate, Burst: a.API.Burst,
-		MaxConnections: a.API.MaxConnections, MaxStreams: a.API.MaxStreams, StreamsPerClient: a.API.StreamsPerClient,
-	}
+	o := Options{APIConfig: a.API}
 	if a.Explorer.Eval {
 		o.Evaluator = e
 	}

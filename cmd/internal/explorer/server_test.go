@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/chainview"
@@ -38,7 +39,7 @@ func TestReadsOnly(t *testing.T) {
 
 // TestHosts: a name that is not ours is rejected, whatever it resolves to.
 func TestHosts(t *testing.T) {
-	s := over(t, newFake(6, "x"), Options{Hosts: []string{"spdl.example"}})
+	s := over(t, newFake(6, "x"), Options{APIConfig: home.APIConfig{Hosts: "spdl.example"}})
 	for host, code := range map[string]int{
 		"127.0.0.1:26680": 200, "localhost:26680": 200, "LOCALHOST": 200, "[::1]:26680": 200, "10.0.0.1": 200,
 		"spdl.example": 200, "SPDL.example.:443": 200,
@@ -50,7 +51,7 @@ func TestHosts(t *testing.T) {
 
 // TestRate: a client has its burst and no more, and takes nothing from another.
 func TestRate(t *testing.T) {
-	s := over(t, newFake(6, "x"), Options{Rate: 0.001, Burst: 5})
+	s := over(t, newFake(6, "x"), Options{APIConfig: home.APIConfig{Rate: 0.001, Burst: 5}})
 	ask := func(remote string) int {
 		return get(s, "/v1/status", func(r *http.Request) { r.RemoteAddr = remote }).Code
 	}
@@ -74,7 +75,7 @@ func TestRate(t *testing.T) {
 // and end with the server.
 func TestStreams(t *testing.T) {
 	f := newFake(3, "x<\u202e")
-	s := New(f, f, Options{MaxStreams: 3, StreamsPerClient: 2, Poll: 5 * time.Millisecond})
+	s := New(f, f, Options{APIConfig: home.APIConfig{MaxStreams: 3, StreamsPerClient: 2}, Poll: 5 * time.Millisecond})
 	l, err := Listen("tcp://127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -293,7 +294,7 @@ func matches(t *testing.T, at string, schemas map[string]any, schema, value any)
 // TestConnections: headers have a bound, and so has the number of connections.
 func TestConnections(t *testing.T) {
 	f := newFake(3, "x")
-	s := New(f, f, Options{MaxConnections: 2})
+	s := New(f, f, Options{APIConfig: home.APIConfig{MaxConnections: 2}})
 	l, err := Listen("tcp://127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/home"
 )
 
 // TestOneClientTakesAShare: one client opens as many connections as there are and
 // says nothing; it gets no more, and is served again once it has let go.
 func TestOneClientTakesAShare(t *testing.T) {
 	f := newFake(6, "x")
-	s := over(t, f, Options{MaxConnections: 80, StreamsPerClient: 4})
+	s := over(t, f, Options{APIConfig: home.APIConfig{MaxConnections: 80, StreamsPerClient: 4}})
 	l, err := Listen("tcp://127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -68,7 +70,7 @@ func (c caller) RemoteAddr() net.Addr { return &c.at }
 // TestShareOfEach: what one client has taken is nothing to another.
 func TestShareOfEach(t *testing.T) {
 	from := make(chan string, 8)
-	l := share(callers{from: from}, Options{MaxConnections: 72, StreamsPerClient: 1})
+	l := share(callers{from: from}, Options{APIConfig: home.APIConfig{MaxConnections: 72, StreamsPerClient: 1}})
 	var first net.Conn
 	take := func(ip string) {
 		c, err := l.Accept()

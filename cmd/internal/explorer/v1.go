@@ -66,10 +66,7 @@ func first(list []uint32) []uint32 { return list[:min(len(list), usual)] }
 
 // limitOf returns ?limit=, which is at most most.
 func limitOf(r *pages.Request, most uint64, of string) uint64 {
-	limit := uint64(usual)
-	if q := r.Value("limit"); q != "" {
-		limit = r.Number("limit", q)
-	}
+	limit := r.NumberOr("limit", usual)
 	if limit > most {
 		r.Fail(fmt.Errorf("%w: limit %d, at most %d %s", pages.ErrBad, limit, most, of))
 	}
@@ -78,10 +75,7 @@ func limitOf(r *pages.Request, most uint64, of string) uint64 {
 
 // windowOf returns the part of a list by participant selected by ?limit= and ?from=, a participant's number.
 func windowOf[T any](r *pages.Request, list []T, index func(T) uint32) []T {
-	limit, from := limitOf(r, mostPeople, "participants"), uint64(0)
-	if q := r.Value("from"); q != "" {
-		from = r.Number("from", q)
-	}
+	limit, from := limitOf(r, mostPeople, "participants"), r.NumberOr("from", 0)
 	first := slices.IndexFunc(list, func(x T) bool { return uint64(index(x)) >= from })
 	if first < 0 {
 		return []T{}

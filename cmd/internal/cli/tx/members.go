@@ -67,10 +67,9 @@ func txJoin() *cobra.Command {
 				NodeIds: who.NodeIDs,
 			}, nil
 		})
-	cmd.Long = cmd.Short + ".\n" +
-		"More than two thirds of the active participants must approve; the participant is in the round after. " +
-		"Start its node\n" +
-		"before: a validator that does not vote weakens the chain, and a participant that sends no gradient holds rounds up."
+	cmd.Long = cmd.Short + `.
+More than two thirds of the active participants must approve; the participant is in the round after. Start its node
+before: a validator that does not vote weakens the chain, and a participant that sends no gradient holds rounds up.`
 	identity.Flags(cmd)
 	command.Flag(cmd, &yes, "yes", false, "join without an address at which other nodes reach this one")
 	return cmd

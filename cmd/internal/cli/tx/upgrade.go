@@ -38,13 +38,10 @@ func txUpgrade() *cobra.Command {
 	short := "Propose that another version of the state machine executes the chain from a height on"
 	cmd := acting(&cobra.Command{
 		Use: "upgrade NAME", Short: short, Args: cobra.ExactArgs(1),
-		Long: short + ".\n" +
-			"More than two thirds of the active participants must approve. Every node of the running version then stops " +
-			"before that\n" +
-			"height by itself, with exit code 4, and goes on once a release of the new version (spdl version prints it) " +
-			"is started.\n" +
-			"A later upgrade that is approved replaces the one that is planned; --cancel takes the planned one of " +
-			"that name away.",
+		Long: short + `.
+More than two thirds of the active participants must approve. Every node of the running version then stops before that
+height by itself, with exit code 4, and goes on once a release of the new version (spdl version prints it) is started.
+A later upgrade that is approved replaces the one that is planned; --cancel takes the planned one of that name away.`,
 		Example: "  spdl tx upgrade v0.2 --home ./node --height 120000 --app-version 7\n" +
 			"  spdl tx upgrade v0.2 --home ./node --cancel",
 	}, &o.signOptions, o.body)

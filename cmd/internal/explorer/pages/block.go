@@ -37,10 +37,7 @@ func (l blockLine) Run() int64 { return l.Height - l.From + 1 }
 // share a line, except the newest block.
 func blocks(r *Request) Content {
 	status := chainview.Ask[query.Status](r.Reader, "/status")
-	until := status.Height + 1
-	if q := r.Value("before"); q != "" {
-		until = min(until, r.Number("before", q))
-	}
+	until := min(status.Height+1, r.NumberOr("before", status.Height+1))
 	b := struct {
 		Lines []blockLine
 		Older int64

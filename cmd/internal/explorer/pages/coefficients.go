@@ -258,12 +258,8 @@ func (b *modelPage) explain(r *Request) {
 		return
 	}
 	b.Sets = l.sets(noiseOf(b.Params, b.At.Round+1, b.Participants))
-	class, column := b.Sets[0].Number, b.Sets[0].Rows[0].Column
-	for name, to := range map[string]*int{"class": &class, "column": &column} {
-		if q := r.Value(name); q != "" {
-			*to = int(r.Number(name, q))
-		}
-	}
+	class := int(r.NumberOr("class", uint64(b.Sets[0].Number)))
+	column := int(r.NumberOr("column", uint64(b.Sets[0].Rows[0].Column)))
 	if class >= len(l.Classes) || column >= len(l.Columns) {
 		r.Fail(fmt.Errorf("%w: class %d of %d, column %d of %d", ErrBad, class, len(l.Classes), column, len(l.Columns)))
 		return

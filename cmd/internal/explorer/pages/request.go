@@ -54,6 +54,14 @@ func (r *Request) Number(name, text string) uint64 {
 	return x
 }
 
+// NumberOr returns the number in a value of the query, or otherwise without such a value.
+func (r *Request) NumberOr(name string, otherwise uint64) uint64 {
+	if q := r.Value(name); q != "" {
+		return r.Number(name, q)
+	}
+	return otherwise
+}
+
 // Place parses the epoch and the round in the path.
 func (r *Request) Place() (at params.RoundID) {
 	at.Epoch = r.Number("epoch", r.PathValue("epoch"))

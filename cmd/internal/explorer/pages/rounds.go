@@ -36,22 +36,18 @@ func rounds(r *Request) Content {
 		r.Fail(fmt.Errorf("%w: no epoch", chainview.ErrNotFound))
 		return Content{}
 	}
-	of := epochs[len(epochs)-1]
-	if q := r.Value("epoch"); q != "" {
-		epoch := r.Number("epoch", q)
-		i := slices.IndexFunc(epochs, func(e query.EpochState) bool { return e.Epoch == epoch })
-		if i < 0 {
-			r.Fail(fmt.Errorf("%w: epoch %d", chainview.ErrNotFound, epoch))
-			return Content{}
-		}
-		of = epochs[i]
+	running := epochs[len(epochs)-1].Epoch
+	epoch := r.NumberOr("epoch", running)
+	i := slices.IndexFunc(epochs, func(e query.EpochState) bool { return e.Epoch == epoch })
+	if i < 0 {
+		r.Fail(fmt.Errorf("%w: epoch %d", chainview.ErrNotFound, epoch))
+		return Content{}
 	}
+	of := epochs[i]
 	now, _ := r.Now()
 	b := roundsPage{Epochs: epochs, Epoch: of.Epoch, Until: of.Rounds, Done: now.Status.Done}
-	if q := r.Value("before"); q != "" {
-		b.Until = min(b.Until, r.Number("before", q))
-	}
-	b.list(r, now.Known(), of.Epoch == epochs[len(epochs)-1].Epoch)
+	b.Until = min(b.Until, r.NumberOr("before", b.Until))
+	b.list(r, now.Known(), epoch == running)
 	r.date(b.Points)
 	if b.From > 0 {
 		b.Older = b.address(b.From)

@@ -64,13 +64,11 @@ type pager struct {
 // pageOf returns the rows of the page that ?page= names, counted from 1. If there are fewer pages,
 // it returns those of the last page.
 func pageOf[T any](r *Request, rows []T) ([]T, pager) {
-	p := pager{Of: len(rows), Page: 1, Pages: max(1, (len(rows)+perPage-1)/perPage), path: r.URL.Path, query: url.Values{}}
+	p := pager{Of: len(rows), Pages: max(1, (len(rows)+perPage-1)/perPage), path: r.URL.Path, query: url.Values{}}
 	if x := r.Value("q"); x != "" {
 		p.query.Set("q", x)
 	}
-	if q := r.Value("page"); q != "" {
-		p.Page = int(min(max(1, r.Number("page", q)), uint64(p.Pages)))
-	}
+	p.Page = int(min(max(1, r.NumberOr("page", 1)), uint64(p.Pages)))
 	first := (p.Page - 1) * perPage
 	rows = rows[first:min(first+perPage, len(rows))]
 	p.From, p.Until = first+1, first+len(rows)

@@ -48,12 +48,8 @@ func verifierBuilt() bool {
 
 // verify is the page that verifies files against the block of ?height=, or a recent one.
 func verify(r *Request) Content {
-	at := uint64(0)
-	if q := r.Value("height"); q != "" {
-		at = r.Number("height", q)
-	}
 	b := verifyPage{Available: verifierBuilt(), Blocks: "/verify?height="}
-	b.Command, b.Height, b.Hash = r.verifying(int64(at), "model FILE")
+	b.Command, b.Height, b.Hash = r.verifying(int64(r.NumberOr("height", 0)), "model FILE")
 	return Content{"verify", "Verify a model", b}
 }
 
