@@ -270,7 +270,8 @@ func (c *Card) Text(w io.Writer) {
 			printable.Text(a.Way), a.Lambda, printable.Text(a.Hash))
 	}
 	if c.ExporterTrainer != "" {
-		fmt.Fprintf(w, "trainer       the exporting node's own is %s (its own word; other participants' are not known)\n", printable.Text(c.ExporterTrainer))
+		fmt.Fprintf(w, "trainer       the exporting node's own is %s (its own word; other participants' are not "+
+			"known)\n", printable.Text(c.ExporterTrainer))
 	}
 }
 
