@@ -19,3 +19,11 @@ func Text(epsilon float64) string {
 	const slack = 1e-6 // of the last decimal: floating-point error is no spend
 	return strconv.FormatFloat(max(0, math.Ceil(epsilon*unit-slack))/unit, 'f', decimals, 64)
 }
+
+// TextOr is Text, or otherwise without an epsilon.
+func TextOr(epsilon *float64, otherwise string) string {
+	if epsilon == nil {
+		return otherwise
+	}
+	return Text(*epsilon)
+}

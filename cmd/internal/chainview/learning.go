@@ -15,7 +15,8 @@ const hardly, worse = 0.25, 0.05
 // guessing, or worse than it was. A model of two classes is judged by its AUC, because the accuracy of guessing may be
 // high. classes is 0 if it is unknown.
 func Learning(done bool, classes uint32, points []Point) (text string, poor bool) {
-	value, say, what := accuracyOf, percent, "%s of the test rows are right after round %d"
+	value, what := func(p Point) *float64 { return p.Accuracy }, "%s of the test rows are right after round %d"
+	say := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 	if slices.ContainsFunc(points, func(p Point) bool { return p.Quality() != nil }) {
 		value, say, what = aucOf, func(x float64) string { return fmt.Sprintf("%.3f", x) }, "AUC %s after round %d"
 	}
@@ -68,10 +69,6 @@ func doubt(p Point) float64 {
 	a, positive, negative := q.AUC, n*q.Rate, n*(1-q.Rate)
 	return 2 * math.Sqrt((a*(1-a)+(positive-1)*(a/(2-a)-a*a)+(negative-1)*(2*a*a/(1+a)-a*a))/(positive*negative))
 }
-
-func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
-
-func accuracyOf(p Point) *float64 { return p.Accuracy }
 
 func aucOf(p Point) *float64 {
 	if q := p.Quality(); q != nil {

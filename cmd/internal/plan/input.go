@@ -12,16 +12,10 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
-	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // ErrInput is wrapped by the errors of [Make], except those of the accountant, which wrap accountant.ErrParameter.
 var ErrInput = errors.New("plan: bad input")
-
-// Wrong reports whether an error of [Make] is about the input.
-func Wrong(err error) bool {
-	return errors.Is(err, ErrInput) || errors.Is(err, accountant.ErrParameter)
-}
 
 // Input describes the training to plan. All participants have the same number of examples and the same mechanism.
 type Input struct {

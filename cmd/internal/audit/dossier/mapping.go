@@ -54,12 +54,7 @@ var gdpr = []point{
 // whole lists the points that proven facts cover completely.
 var whole = []string{"IV 1(c)", "IV 6"}
 
-// annexIV maps the dossier to Annex IV of the AI Act.
-func (w *writer) annexIV() { w.mapping("Points of the AI Act's Annex IV", annexIV) }
-
-// gdpr maps the dossier to Articles 30 and 35 of the GDPR.
-func (w *writer) gdpr() { w.mapping("Points of the GDPR's Articles 30 and 35", gdpr) }
-
+// mapping maps the dossier to the points of a law.
 func (w *writer) mapping(title string, points []point) {
 	w.Section(title, "point", "about", "this dossier supports it by", "state")
 	w.Say(manual, "The table says what of this dossier supports a point, never that a point is fulfilled: filled has "+

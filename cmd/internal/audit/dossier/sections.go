@@ -30,8 +30,8 @@ func pageOf(f *Facts, d Declaration) (*Page, error) {
 	}
 	w.sheets()
 	w.software()
-	w.annexIV()
-	w.gdpr()
+	w.mapping("Points of the AI Act's Annex IV", annexIV)
+	w.mapping("Points of the GDPR's Articles 30 and 35", gdpr)
 	w.commands()
 	return w.Page, nil
 }

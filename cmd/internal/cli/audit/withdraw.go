@@ -63,20 +63,14 @@ func withdrawText(out io.Writer, w *audit.Withdrawal) {
 	fmt.Fprintf(out, "a restart     trains %d rounds again; what the chain has published stays published\n\n", w.Repeat)
 	command.Table(out, "participant\tmoniker\trounds again\tepsilon now\tafter a restart\tadded\tbudget", w.Others,
 		func(p audit.Restart) string {
+			const none = "no ledger"
 			budget := fmt.Sprintf("%g", p.Budget)
 			if p.Beyond {
 				budget += ", exceeded: a restart needs a larger one"
 			}
 			return fmt.Sprintf("%d\t%s\t%d\t%s\t%s\t%s\t%s", p.Participant, command.Plain(p.Moniker), p.Rounds,
-				epsilonText(p.Spent), epsilonText(p.After), epsilonText(p.Added), budget)
+				accountant.TextOr(p.Spent, none), accountant.TextOr(p.After, none), accountant.TextOr(p.Added, none), budget)
 		})
-}
-
-func epsilonText(epsilon *float64) string {
-	if epsilon == nil {
-		return "no ledger"
-	}
-	return accountant.Text(*epsilon)
 }
 
 func pointText(p audit.ModelPoint) string {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -248,26 +247,22 @@ func (o *joinOptions) correct(r *command.Run) error {
 	if err != nil {
 		return err
 	}
-	values := map[string]string{"moniker": o.name}
+	values := []string{"moniker", o.name}
 	if o.data != "" {
-		values["worker.data"] = o.data
+		values = append(values, "worker.data", o.data)
 	}
 	if o.address != before.P2P.ExternalAddress || o.laddr != "" {
 		c, err := home.NewConfig(o.name, o.listen(), o.address)
 		if err != nil {
 			return command.Usage(err)
 		}
-		values["p2p.laddr"], values["p2p.external_address"] = c.P2P.ListenAddress, c.P2P.ExternalAddress
-		values["p2p.pex"] = strconv.FormatBool(c.P2P.PexReactor)
-		values["p2p.addr_book_strict"] = strconv.FormatBool(c.P2P.AddrBookStrict)
-		values["p2p.allow_duplicate_ip"] = strconv.FormatBool(c.P2P.AllowDuplicateIP)
+		values = append(values, "p2p.laddr", c.P2P.ListenAddress, "p2p.external_address", c.P2P.ExternalAddress,
+			"p2p.pex", strconv.FormatBool(c.P2P.PexReactor),
+			"p2p.addr_book_strict", strconv.FormatBool(c.P2P.AddrBookStrict),
+			"p2p.allow_duplicate_ip", strconv.FormatBool(c.P2P.AllowDuplicateIP))
 	}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if _, err := home.Set(r.Home, key, values[key]); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = home.Set(r.Home, values...)
+	return err
 }
 
 // enter makes the entry of the home.

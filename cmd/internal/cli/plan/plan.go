@@ -18,6 +18,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/shape"
 	"github.com/spdl/spdl/cmd/internal/plan"
 	"github.com/spdl/spdl/krum/rules"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // examples is the size of MNIST's training set.
@@ -56,7 +57,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	}
 	p, err := plan.Make(o.Input)
 	switch {
-	case plan.Wrong(err):
+	case errors.Is(err, plan.ErrInput), errors.Is(err, accountant.ErrParameter):
 		return command.Usage(err)
 	case err != nil:
 		return err

@@ -12,14 +12,6 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// spentText returns an epsilon as text, or says that there is none.
-func spentText(epsilon *float64) string {
-	if epsilon == nil {
-		return "NO DP GUARANTEE"
-	}
-	return accountant.Text(*epsilon)
-}
-
 // PrivacyText prints the participants' spends, and a warning if epsilon is not a guarantee.
 func PrivacyText(w io.Writer, all []query.Spend) {
 	guaranteed, known := true, true

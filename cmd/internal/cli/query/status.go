@@ -15,6 +15,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/caveat"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/doctor"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // NodeStatus returns the command that asks CometBFT for the status of a node.
@@ -92,20 +93,11 @@ func queryStatus() *cobra.Command {
 
 // text prints the status at a time.
 func (s chainStatus) text(w io.Writer, now time.Time) {
-	phase := "training"
-	switch {
-	case s.Done && s.Round < s.Rounds:
-		phase = caveat.EndedEarly
-	case s.Done:
-		phase = "finished"
-	case s.Phase != "":
-		phase = fmt.Sprintf("%s, %d committed", s.Phase, s.Committed)
-	}
 	fmt.Fprintf(w, "chain         %s\nheight        %d\n%sapp hash      %s\nepoch         %d\nround         "+
 		"%d of %d, %s\nranking       %v\nparticipants  %d, %d gradients pending\n%smodel         %d parameters\nrule     "+
 		"     %s\nepsilon       %s\nseed          %s\n",
-		s.ChainID, s.Height, s.blockText(now), s.AppHash, s.Epoch, s.Round, s.Rounds, phase, s.Ranking, s.Participants,
-		s.Pending, s.peersText(), s.Dim, s.Rule, spentText(s.Epsilon), s.Seed)
+		s.ChainID, s.Height, s.blockText(now), s.AppHash, s.Epoch, s.Round, s.Rounds, phase(s.Status, caveat.EndedEarly),
+		s.Ranking, s.Participants, s.Pending, s.peersText(), s.Dim, s.Rule, accountant.TextOr(s.Epsilon, "NO DP GUARANTEE"), s.Seed)
 	if s.TestChain {
 		fmt.Fprintln(w, caveat.TestChain)
 	}
@@ -114,6 +106,19 @@ func (s chainStatus) text(w io.Writer, now time.Time) {
 			fmt.Fprintf(w, "%-14s%s\n", l.Name, command.Plain(l.Text))
 		}
 	}
+}
+
+// phase returns the phase of the training in a few words; early is what is said of an epoch that ended early.
+func phase(s query.Status, early string) string {
+	switch {
+	case s.Done && s.Round < s.Rounds:
+		return early
+	case s.Done:
+		return "finished"
+	case s.Phase != "":
+		return fmt.Sprintf("%s, %d committed", s.Phase, s.Committed)
+	}
+	return "training"
 }
 
 // votes returns who votes for the block that a node waits for, by the time of the last block, nil before the first. It

@@ -120,14 +120,8 @@ func (g *Glance) phase() string {
 		return "catching up"
 	case g.Votes != nil:
 		return "NO BLOCK"
-	case g.Status.Done && g.Status.Round < g.Status.Rounds:
-		return "ended early, budgets are spent"
-	case g.Status.Done:
-		return "finished"
-	case g.Status.Phase != "":
-		return fmt.Sprintf("%s, %d committed", g.Status.Phase, g.Status.Committed)
 	}
-	return "training"
+	return phase(g.Status, "ended early, budgets are spent")
 }
 
 // alarms returns what keeps the net or this node from its work.
