@@ -28,14 +28,16 @@
 //	opposed        0.3 of its gradients     0.6
 //	rejected       0.1 of the rounds        0.5
 //	absent         0.25 of the rounds       never
+//	left out of    never                    0.95 of its gradients,
+//	most                                    over 16 rounds at least
 //	led badly      2 turns more than it     never
 //	               led since
 //	weight         -                        a mean below leastWeight
 //	reputation     -                        0
 //
-// A share counts over at least four rounds. It is a share because an honest gradient is mostly
-// noise. To be left out raises no alarm: Krum and its like leave some out in every round. A participant that differed
-// over 20 rounds (Differed) is watched after that. What differs is an attacker or has different patients: a proven
+// Another share counts over at least four rounds. It is a share because an honest gradient is mostly noise. To be left
+// out of a round counts if the rule selects more than half of it, as Multi-Krum: Krum selects one. A participant that
+// differed over 20 rounds (Differed) is watched after that. What differs is an attacker or has different patients: a proven
 // offence alone makes a suspect. Before four rounds, pages say "too early" in place of "none".
 //
 // # Where a question is answered

@@ -33,19 +33,35 @@ const (
 	fewest, remembered = 4, 20
 )
 
-// A measure is a share of a participant's rounds that raises an alarm. It is a share because an honest gradient is
-// mostly noise. To be left out is no measure: Krum and its like leave some out in every round, on unlike data the same
-// ones. A rule that gives weights leaves out what has none, and Light judges weights.
+// A measure is a share of a participant's rounds that raises an alarm, over at least that many rounds. It is a share
+// because an honest gradient is mostly noise. To be left out of few that are selected is no measure: Krum selects one,
+// on unlike data the same one. A rule that selects most, as Multi-Krum, hardly ever leaves out the same one among
+// participants that are alike, in 16 rounds of chance at most 1 of 2^16 times.
 type measure struct {
 	what           string
 	watch, differs float64
+	fewest         int
 	of             func(s *Standing) (count, rounds int)
 }
 
 var measures = []measure{
-	{"opposed to Delta", 0.3, 0.6, func(s *Standing) (int, int) { return s.Opposed, s.Included }},
-	{"rejected by this node", 0.1, 0.5, func(s *Standing) (int, int) { return s.Refused, s.Rounds }},
-	{"absent", 0.25, 2, func(s *Standing) (int, int) { return s.absent(), s.Rounds }},
+	{"opposed to Delta", 0.3, 0.6, fewest, func(s *Standing) (int, int) { return s.Opposed, s.Included }},
+	{"rejected by this node", 0.1, 0.5, fewest, func(s *Standing) (int, int) { return s.Refused, s.Rounds }},
+	{"absent", 0.25, 2, fewest, func(s *Standing) (int, int) { return s.absent(), s.Rounds }},
+	{"left out (most are selected)", 2, 0.95, 16, func(s *Standing) (int, int) { return s.Apart, s.Included }},
+}
+
+// raised returns the alarm of a standing by the measure, with the counts.
+func (m measure) raised(s *Standing) (alarm string, count, rounds int) {
+	switch count, rounds = m.of(s); {
+	case rounds < m.fewest:
+		return OK, count, rounds
+	case float64(count) >= m.differs*float64(rounds):
+		return Differs, count, rounds
+	case float64(count) >= m.watch*float64(rounds):
+		return Watch, count, rounds
+	}
+	return OK, count, rounds
 }
 
 // A Standing summarises a participant's last rounds.
@@ -59,6 +75,7 @@ type Standing struct {
 	Weight   *float64 `json:"weight"`
 	Included int      `json:"included"`
 	LeftOut  int      `json:"left_out"`
+	Apart    int      `json:"-"` // left out of rounds in which the rule selected most
 	Opposed  int      `json:"opposed"`
 	Refused  int      `json:"refused"` // rounds in which the node did not admit its gradient
 	Led      int      `json:"led"`     // rounds that it closed
@@ -92,8 +109,8 @@ func (s Standing) AlarmText() string {
 // Differed reports whether a share raises the alarm Differs, over enough rounds to be remembered.
 func (s *Standing) Differed() bool {
 	return slices.ContainsFunc(measures, func(m measure) bool {
-		count, rounds := m.of(s)
-		return rounds >= remembered && float64(count) >= m.differs*float64(rounds)
+		alarm, _, rounds := m.raised(s)
+		return rounds >= remembered && alarm == Differs
 	})
 }
 
@@ -138,12 +155,8 @@ func (s *Standing) Judge(differed *uint64) {
 		s.raise(Watch, "failed to lead in %d of its %d turns", s.Passed, s.Passed+s.Led)
 	}
 	for _, m := range measures {
-		switch count, rounds := m.of(s); {
-		case rounds < fewest:
-		case float64(count) >= m.differs*float64(rounds):
-			s.raise(Differs, "%s in %d of %d", m.what, count, rounds)
-		case float64(count) >= m.watch*float64(rounds):
-			s.raise(Watch, "%s in %d of %d", m.what, count, rounds)
+		if alarm, count, rounds := m.raised(s); alarm != OK {
+			s.raise(alarm, "%s in %d of %d", m.what, count, rounds)
 		}
 	}
 	if Light(s.Weight, s.Included) {
@@ -256,6 +269,7 @@ func count(out []Standing, people []app.Participant, place map[uint32]int, p *Po
 	}
 	each(p.Members, func(s *Standing) *int { return &s.Included })
 	each(p.LeftOut, func(s *Standing) *int { return &s.LeftOut })
+	each(p.apart(), func(s *Standing) *int { return &s.Apart })
 	each(p.Opposed, func(s *Standing) *int { return &s.Opposed })
 	each(p.Refused, func(s *Standing) *int { return &s.Refused })
 	each(p.Passed, func(s *Standing) *int { return &s.Passed })
@@ -314,6 +328,7 @@ type Tally struct {
 
 	Withheld int // commitments without the gradient
 	Missed   int // turns as leader
+	Apart    int // rounds in which the rule selected most, and left it out
 
 	Weight  float64 // the sum of its gradients' weights in rounds whose rule gives weights
 	Weighed int     // the number of these rounds that include it
@@ -339,10 +354,9 @@ func (t Tally) MeanWeight() *float64 {
 
 // Add adds a round to the tallies of the participants, by index.
 func Add(all []Tally, r *app.Record, people []app.Participant) {
+	p := PointOf(r)
 	all[r.Leader].Led++
-	in := map[uint32]bool{}
 	for _, c := range r.Contributions {
-		in[c.Participant] = true
 		t := &all[c.Participant]
 		if t.Included++; c.Selected {
 			t.Selected++
@@ -352,17 +366,18 @@ func Add(all []Tally, r *app.Record, people []app.Participant) {
 		}
 		t.Weigh(r, c)
 	}
+	for _, index := range p.apart() {
+		all[index].Apart++
+	}
 	for _, index := range r.Withheld {
 		all[index].Withheld++
 	}
-	for view, index := range r.Ranking {
-		if uint32(view) < r.View {
-			all[index].Missed++
-		}
+	for _, index := range p.Passed {
+		all[index].Missed++
 	}
-	for _, p := range people {
-		if p.Active && p.Joined <= r.Round && !in[p.Index] {
-			all[p.Index].Absent++
+	for _, who := range people {
+		if who.Active && who.Joined <= r.Round && !p.Has(who.Index) {
+			all[who.Index].Absent++
 		}
 	}
 }

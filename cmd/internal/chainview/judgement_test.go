@@ -39,6 +39,30 @@ func TestALeaderThatAlwaysFailsIsWatched(t *testing.T) {
 	require.Equal(t, OK, s.Alarm)
 }
 
+// TestLeftOutOfMost: who is hardly ever selected by a rule that selects most differs, after enough rounds, in standings
+// as in tallies. Half of a round is not most.
+func TestLeftOutOfMost(t *testing.T) {
+	people, points, tallies := make([]app.Participant, 4), []Point{}, make([]Tally, 4)
+	for i := range people {
+		people[i] = app.Participant{Index: uint32(i), Active: true, Reputation: params.One}
+	}
+	half := append([]Point{}, points...)
+	for round := range uint64(20) {
+		r := app.Record{Round: round, Rule: "multi-krum", Contributions: []app.Contribution{{Selected: round != 7},
+			{Participant: 1, Selected: true}, {Participant: 2, Selected: true}, {Participant: 3, Selected: round == 7}}}
+		points = append(points, PointOf(&r))
+		Add(tallies, &r, people)
+		r.Contributions[1].Selected = false
+		half = append(half, PointOf(&r))
+	}
+	all := Standings(people, nil, points, 0)
+	require.Equal(t, []string{OK, OK, OK, Differs}, []string{all[0].Alarm, all[1].Alarm, all[2].Alarm, all[3].Alarm})
+	require.Equal(t, "left out (most are selected) in 19 of 20; "+Doubt, all[3].Against())
+	require.Equal(t, []int{1, 0, 0, 19}, []int{tallies[0].Apart, tallies[1].Apart, tallies[2].Apart, tallies[3].Apart})
+	require.Equal(t, OK, Standings(people, nil, points[8:20], 0)[3].Alarm, "twelve rounds are too few")
+	require.Equal(t, OK, Standings(people, nil, half, 0)[3].Alarm)
+}
+
 // TestLeftOutAccusesNobody: rules as Krum leave some out in every round, and on unlike data the same ones. A rule that
 // gives weights takes all weight from what it leaves out.
 func TestLeftOutAccusesNobody(t *testing.T) {

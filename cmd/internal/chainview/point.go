@@ -89,6 +89,14 @@ func PointOf(r *app.Record) Point {
 	return p
 }
 
+// apart returns those that a rule without weights left out although it selected most, nil if it did not select most.
+func (p *Point) apart() []uint32 {
+	if p.Weights != nil || 2*len(p.LeftOut) >= len(p.Members) {
+		return nil
+	}
+	return p.LeftOut
+}
+
 // ID returns the epoch and the number of the round.
 func (p *Point) ID() params.RoundID { return params.RoundID{Epoch: p.Epoch, Round: p.Round} }
 

@@ -162,7 +162,7 @@ func databaseLock(_ context.Context, h *Home) Finding {
 	}
 	switch {
 	case h.Hangs:
-		who := cmp.Or(lockedBy(filepath.Join(h.Config.DBDir(), "application.db", "LOCK")), "PID")
+		who := cmp.Or(LockedBy(filepath.Join(h.Config.DBDir(), "application.db", "LOCK")), "PID")
 		return fail("end it (kill -9 "+who+"), then start it", "hangs, pid %s: the process has them, accepts connections at "+
 			"%s, and answers none", who, h.Config.RPC.ListenAddress)
 	case !strings.Contains(err.Error(), syscall.EAGAIN.Error()):

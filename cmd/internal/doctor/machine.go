@@ -184,8 +184,8 @@ func kernel(_ context.Context, h *Home) Finding {
 	return ok("a trainer is contained by %s", means)
 }
 
-// lockedBy returns the id of the process that has locked a file, "" if Linux does not say, as in another namespace.
-func lockedBy(file string) string {
+// LockedBy returns the id of the process that has locked a file, "" if Linux does not say, as in another namespace.
+func LockedBy(file string) string {
 	var at syscall.Stat_t
 	locks, _ := os.ReadFile("/proc/locks") // 1: FLOCK ADVISORY WRITE PID MAJOR:MINOR:INODE ...
 	for line := range strings.Lines(string(locks)) {

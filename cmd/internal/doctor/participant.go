@@ -191,8 +191,8 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 // untended reports whether no process has the journal with which the home's participant would sign. It is false where
 // the system does not say who has a file.
 func (h *Home) untended() bool {
-	return h.App.Worker.Signer == "" && lockedBy(filepath.Join(h.Config.DBDir(), "application.db", "LOCK")) != "" &&
-		lockedBy(home.Journals(h.Config, h.App)+worker.LockSuffix) == ""
+	return h.App.Worker.Signer == "" && LockedBy(filepath.Join(h.Config.DBDir(), "application.db", "LOCK")) != "" &&
+		LockedBy(home.Journals(h.Config, h.App)+worker.LockSuffix) == ""
 }
 
 // weight returns a tally with the weights of a participant's gradients in the last rounds of the epoch.

@@ -12,6 +12,7 @@ import (
 	"os"
 
 	"github.com/cometbft/cometbft/config"
+	cmted25519 "github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
@@ -34,6 +35,7 @@ type publicKeys struct {
 	Signing     publicKey  `json:"signing_key"`
 	VRF         publicKey  `json:"vrf_key"`
 	Consensus   *publicKey `json:"consensus_key,omitempty"`
+	Validator   string     `json:"validator_address,omitempty"` // of the consensus key, as in blocks and logs
 	NodeID      string     `json:"node_id,omitempty"`
 }
 
@@ -92,6 +94,7 @@ func (k publicKeys) text(w io.Writer) {
 	line("vrf key", k.VRF)
 	if k.Consensus != nil {
 		line("consensus key", *k.Consensus)
+		fmt.Fprintf(w, "validator       %s, the consensus key's address\n", k.Validator)
 	}
 	if k.NodeID != "" {
 		fmt.Fprintf(w, "node id         %s\n", k.NodeID)
@@ -118,7 +121,7 @@ func keysShow() *cobra.Command {
 		switch consensus, err := store.LoadValidatorKey(c.PrivValidatorKeyFile()); {
 		case err == nil:
 			p := public(consensus.Public().(ed25519.PublicKey))
-			k.Consensus = &p
+			k.Consensus, k.Validator = &p, cmted25519.PubKey(consensus.Public().(ed25519.PublicKey)).Address().String()
 		case !errors.Is(err, os.ErrNotExist): // a worker needs none
 			return err
 		}

@@ -2,14 +2,18 @@ package node
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/doctor"
 	"github.com/spdl/spdl/cmd/internal/explorer"
 )
 
@@ -62,6 +66,11 @@ func run(r *command.Run, logs command.LogFlags, h node.Hooks) error {
 	own := logger.With("module", "app")
 	defer r.LogStop(own, "the node")()
 	running, err := node.StartContext(r.Context, c, a, logger, h)
+	if errors.Is(err, syscall.EAGAIN) {
+		if pid := doctor.LockedBy(filepath.Join(c.DBDir(), "application.db", "LOCK")); pid != "" {
+			err = fmt.Errorf("%w: process %s has them", err, pid)
+		}
+	}
 	if err != nil {
 		return syncError(err, c.StateSync)
 	}

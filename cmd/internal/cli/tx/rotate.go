@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"time"
 
+	cmted25519 "github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
@@ -273,8 +273,8 @@ func (r *rotation) settle(out *Report) error {
 			kept)
 	}
 	if r.consensus != nil {
-		out.Next += fmt.Sprintf("; two heights after the rotation the validator is %s: stop the node, put the new "+
-			"priv_validator_key.json in place, start it", hex.EncodeToString(r.consensus))
+		out.Next += fmt.Sprintf("; two heights after the rotation the validator is %s (public key %x): stop the "+
+			"node, put the new priv_validator_key.json in place, start it", cmted25519.PubKey(r.consensus).Address(), r.consensus)
 	}
 	return nil
 }

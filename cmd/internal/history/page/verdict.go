@@ -68,7 +68,8 @@ func (c chain) standingApart() map[uint32][]string {
 		n := c.tally(p.Index)
 		s := chainview.Standing{Active: p.Active, Reputation: p.Reputation, PassedOver: int(p.PassedOver),
 			Offences: offences[p.Index], Rounds: n.Included + n.Absent, Included: n.Included,
-			LeftOut: n.Included - n.Selected, Opposed: n.Opposed, Led: n.Led, Passed: n.Missed, Weight: n.MeanWeight()}
+			LeftOut: n.Included - n.Selected, Apart: n.Apart, Opposed: n.Opposed, Led: n.Led, Passed: n.Missed,
+			Weight: n.MeanWeight()}
 		if s.Judge(nil); chainview.Rank(s.Alarm) >= chainview.Rank(chainview.Differs) {
 			all[p.Index] = s.Reasons
 		}
