@@ -25,7 +25,7 @@ func TestExperimentUsage(t *testing.T) {
 		"at least 1 arg":             {"report"},
 		"--out is x.csv, want":       {"report", ".", "--out", "x.csv"},
 		"--csv is x.html, want":      {"report", ".", "--csv", "x.html"},
-		"several chains: want --out": {"report", ".", ".."},
+		"--out is missing":           {"report", ".", ".."},
 		"only chains stand side":     {"report", ".", "..", "--out", "x.html"},
 	} {
 		_, stderr, code := spdl(t, args...)
@@ -83,5 +83,5 @@ func TestReportOfNoChain(t *testing.T) {
 	require.Contains(t, stderr, "has no chain yet")
 	_, stderr, code = spdl(t, "report", filepath.Join(home, "missing"))
 	require.Equal(t, 1, code)
-	require.Contains(t, stderr, "there is no file")
+	require.Contains(t, stderr, "there is no folder")
 }

@@ -214,7 +214,7 @@ func TestExitCodes(t *testing.T) {
 		{"q", 0, ""},
 		{"start testnet", 2, `"testnet" is given to "spdl-lab start", which takes flags alone`},
 		{"genesis status", 2, `unknown command "status" for "spdl genesis" (it has `},
-		{"report " + made + " " + empty + "/none --out " + empty + "/x.html", 2, "/none holds no chain"},
+		{"report " + made + " " + empty + "/none --out " + empty + "/x.html", 1, "there is no folder " + empty + "/none"},
 		{"query blok", 2, `"spdl query" (it has status, round, neighbours, model, participants, `},
 		{"localnet start --validators 4", 2, "localnets are in the program spdl-lab: spdl-lab testnet"},
 		{"signer int", 2, "did you mean init?"},

@@ -2,7 +2,6 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -38,20 +37,20 @@ func Command() *cobra.Command {
 			"home of a stopped node, or that\n" +
 			"of a stopped localnet or rehearsal. A chain is replayed from its blocks, as `spdl audit replay` does, and the " +
 			"model of every round is\n" +
-			"measured on the test set of the node's worker, or by its trainer. --csv writes its rounds for other programs: " +
-			"files of\n" +
-			"several chains have the same columns. Of a localnet with files of sites, as a rehearsal is, the page says what " +
-			"each site gains\n" +
-			"by the last model, as spdl model gain does. The page of several chains has their results, the parameters that " +
+			"measured on the test set of the node's worker, or by its trainer. --csv writes its rounds for other programs, of " +
+			"several\n" +
+			"chains with a column run. Of a localnet with files of sites, as a rehearsal is, the page says what each site " +
+			"gains by the\n" +
+			"last model, as spdl model gain --home does. The page of several chains has their results, the parameters that " +
 			"differ, and\n" +
 			"their curves, except where the test sets or the units of epsilon differ.",
 		Example: "  spdl-lab report build/figures\n" +
 			"  spdl-lab testnet start --home ./net && spdl-lab report ./net --csv net.csv\n" +
-			"  spdl-lab report ./net ./net-with-weights --out weights.html",
+			"  spdl-lab report ./net ./net-with-weights --out weights.html --csv weights.csv",
 		Args: cobra.MinimumNArgs(1),
 	}, o.run)
 	command.Flag(cmd, &o.out, "out", "", "where the page goes (default: DIR/report.html; of several chains, to be named)")
-	command.Flag(cmd, &o.csv, "csv", "", "CSV file to write, which must not exist: a row for each round of a chain's page")
+	command.Flag(cmd, &o.csv, "csv", "", "CSV file to write, which must not exist: a row for each round of each chain")
 	return cmd
 }
 
@@ -62,12 +61,15 @@ func (o *options) run(r *command.Run, args []string) error {
 		command.CheckOut("csv", o.csv, "it holds a chain's rounds", ".csv")); err != nil {
 		return err
 	}
+	for _, dir := range args {
+		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("there is no folder %s: want that of an experiment, a node, a localnet or a rehearsal", dir)
+		}
+	}
 	var text []byte
 	var err, found error
-	if len(args) > 1 {
-		text, found, err = o.sideBySide(r, args)
-	} else if folder, ok := homeIn(args[0]); ok {
-		text, found, err = o.chainReport(r, args[0], folder)
+	if _, ok := homeIn(args[0]); ok || len(args) > 1 {
+		text, found, err = o.chains(r, args)
 	} else if text, err = experiment.Report(args[0]); err == nil && o.csv != "" {
 		err = command.Usage(fmt.Errorf("--csv is of a chain's rounds, and %s holds figures, beside which are their CSV files",
 			args[0]))
@@ -85,16 +87,16 @@ func (o *options) run(r *command.Run, args []string) error {
 	return cmp.Or(r.Show(map[string]string{"file": path}, command.Line(path)), found)
 }
 
-// sideBySide returns the page of several stopped nodes' chains, and the divergences that the replays found, if any.
-func (o *options) sideBySide(r *command.Run, dirs []string) (text []byte, found, err error) {
-	if o.out == "" || o.csv != "" {
-		return nil, nil, command.Usage(errors.New("several chains: want --out, and no --csv, which is of one"))
+// chains returns the page of the chains of stopped nodes, and the divergences that the replays found, if any. It writes
+// the CSV file, if one is named.
+func (o *options) chains(r *command.Run, dirs []string) (text []byte, found, err error) {
+	if o.out == "" && len(dirs) > 1 {
+		return nil, nil, command.Usage(errors.New("several chains: --out is missing, the page to write"))
 	}
-	version, err := command.Build()
-	if err != nil {
+	of := page.Origin{Command: "spdl-lab report " + strings.Join(dirs, " ")}
+	if of.Version, err = command.Build(); err != nil {
 		return nil, nil, err
 	}
-	var runs []page.Run
 	folders := make([]string, len(dirs))
 	for i, dir := range dirs { // before the first replay, which may be long
 		var ok bool
@@ -102,17 +104,31 @@ func (o *options) sideBySide(r *command.Run, dirs []string) (text []byte, found,
 			return nil, nil, command.Usage(fmt.Errorf("%s holds no chain, and only chains stand side by side", dir))
 		}
 	}
+	var runs []page.Run
+	points := &history.Table{Named: len(dirs) > 1}
 	for i, dir := range dirs {
-		h, m, _, err := read(r, folders[i])
+		h, m, doc, err := read(r, folders[i])
+		if err == nil && len(dirs) == 1 {
+			of.GenesisTime = doc.GenesisTime
+			err = ofOne(r, &of, dir, folders[i], h, m)
+		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", dir, err)
 		}
 		if d := h.Audit.Divergence; d != nil {
 			found = errors.Join(found, fmt.Errorf("%s: %w", dir, d))
 		}
+		points.Add(dir, h)
 		runs = append(runs, page.Run{Name: dir, Chain: h, Attacks: m.Attackers(), Net: settingsOf(m)})
 	}
-	text, err = page.SideBySide(runs, page.Origin{Command: "spdl-lab report " + strings.Join(dirs, " "), Version: version})
+	if len(runs) == 1 {
+		text, err = page.Of(runs[0].Chain, of)
+	} else {
+		text, err = page.SideBySide(runs, of)
+	}
+	if err == nil && o.csv != "" {
+		err = command.WriteOut(o.csv, points.CSV())
+	}
 	return text, found, err
 }
 
@@ -181,23 +197,13 @@ func read(r *command.Run, folder string) (h *history.Chain, m testnet.Manifest, 
 	return h, m, src.Genesis(), err
 }
 
-// chainReport returns the page of a stopped node's chain, and the divergence that the replay found,
-// if any. It writes the CSV file, if one is named.
-func (o *options) chainReport(r *command.Run, dir, folder string) (text []byte, found, err error) {
-	version, err := command.Build()
-	if err != nil {
-		return nil, nil, err
-	}
-	h, m, doc, err := read(r, folder)
-	if err != nil {
-		return nil, nil, err
-	}
-	of := page.Origin{Command: "spdl-lab report " + dir, Version: version, GenesisTime: doc.GenesisTime}
+// ofOne adds to the origin of one chain's page what its folder and its localnet's manifest say: attacks and gains.
+func ofOne(r *command.Run, of *page.Origin, dir, folder string, h *history.Chain, m testnet.Manifest) error {
 	of.Attacks = m.Attackers()
 	of.Gains.Head = gain.Head
 	for i, file := range m.Sites {
 		s := page.Site{Name: fmt.Sprintf("%s (#%d, %s)", h.State.Participants[i].Moniker, i, filepath.Base(file))}
-		if g, err := gain.Of(r.Context, file, h.State.Params.Model, h.State.Model, 0, nil, ""); err == nil {
+		if g, err := siteGain(r.Context, filepath.Join(filepath.Dir(folder), fmt.Sprintf("node%d", i)), file, h); err == nil {
 			s.About = fmt.Sprintf("%d of %d test rows are %s", g.Positives, g.Rows, g.Class)
 			s.Verdict, s.Cells, s.NoneBeatsRate = g.Gain, g.Cells(), g.NoneBeatsRate()
 		} else {
@@ -211,27 +217,23 @@ func (o *options) chainReport(r *command.Run, dir, folder string) (text []byte, 
 		err = json.Unmarshal(raw, &kept)
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, "gains.json"), err)
+		return fmt.Errorf("%s: %w", filepath.Join(dir, "gains.json"), err)
 	}
 	of.Gains.Folds = page.Folds{Head: folds.Head, Rows: folds.Cells(kept.Lines), Says: folds.Says(kept.Lines),
 		About: folds.About}
 	raw, err = os.ReadFile(filepath.Join(folder, "config", "genesis.json"))
-	if err != nil {
-		return nil, nil, err
-	}
 	of.GenesisHash = fmt.Sprintf("%x", sha256.Sum256(raw))
-	if text, err = page.Of(h, of); err != nil {
-		return nil, nil, err
+	return err
+}
+
+// siteGain measures what the last model gives to a site's file, an external one by the trainer of the site's home.
+func siteGain(ctx context.Context, folder, file string, h *history.Chain) (g gain.Report, err error) {
+	c, a, err := home.Load(folder)
+	if err != nil {
+		return g, err
 	}
-	if h.Audit.Divergence != nil { // a nil *Divergence would be a non-nil error
-		found = h.Audit.Divergence
-	}
-	if o.csv == "" {
-		return text, found, nil
-	}
-	var points bytes.Buffer
-	if err := h.CSV(&points); err != nil {
-		return nil, nil, err
-	}
-	return text, found, command.WriteOut(o.csv, points.Bytes())
+	a.Worker.Data = file
+	e := home.EvaluatorOf(c, a.Worker)
+	defer e.Close()
+	return gain.Of(ctx, file, h.State.Params.Model, h.State.Model, 0, e, "")
 }

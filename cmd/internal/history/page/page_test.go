@@ -170,6 +170,25 @@ func runOf(accuracy float64, tested int) *history.Chain {
 	return h
 }
 
+// TestWhatDiffers: settings come first, what a preset computes of them is folded unless nothing else differs, and of
+// three runs a sign marks the values that are not those of the first.
+func TestWhatDiffers(t *testing.T) {
+	a, b, c := runOf(0.9, 97), runOf(0.95, 97), runOf(0.95, 97)
+	b.Params.Election.ViewBlocks = 3
+	tables, err := besides([]Run{{"a", a, nil, nil}, {"b", b, nil, nil}})
+	require.NoError(t, err)
+	require.Len(t, tables, 2)
+	require.Equal(t, [][]string{{"election.view_blocks", "0", "3"}}, tables[1].Rows)
+	require.False(t, tables[1].Folded)
+	c.Params.Training.LearningRate = 0.5
+	tables, err = besides([]Run{{"a", a, nil, nil}, {"b", b, nil, nil}, {"c", c, nil, nil}})
+	require.NoError(t, err)
+	require.Len(t, tables, 3)
+	require.Equal(t, [][]string{{"training.learning_rate", "0", "0", "≠ 0.5"}}, tables[1].Rows)
+	require.Equal(t, [][]string{{"election.view_blocks", "0", "≠ 3", "0"}}, tables[2].Rows)
+	require.True(t, tables[2].Folded)
+}
+
 // TestSideBySide: runs of different settings have their results and what differs in tables, and a common curve only
 // where it means something.
 func TestSideBySide(t *testing.T) {

@@ -29,11 +29,10 @@ func (r Run) last() history.Round { return r.Rounds[len(r.Rounds)-1] }
 // left out that are on other test sets or in other units.
 func SideBySide(runs []Run, o Origin) ([]byte, error) {
 	c := content{Origin: o, Several: len(runs), About: "Every chain was executed again from its blocks."}
-	results, differs, err := besides(runs)
-	if err != nil {
+	var err error
+	if c.Tables, err = besides(runs); err != nil {
 		return nil, err
 	}
-	c.Tables = []table{results, differs}
 	for _, r := range runs {
 		for _, f := range (chain{r.Chain, Origin{Attacks: r.Attacks}}).fates() {
 			c.Fates = append(c.Fates, fate{r.Name + ": " + f.Name, f.Text, f.Apart})
@@ -108,39 +107,66 @@ func unlike(runs []Run, of func(Run) string) string {
 	return strings.Join(slices.Sorted(maps.Keys(all)), " and ")
 }
 
-// besides returns the tables of results and of settings that differ.
-func besides(runs []Run) (done, differs table, err error) {
-	done = table{ID: "results", Title: "Results", Head: []string{"run", "rounds", "rule", "participants", "test accuracy",
+// derived are parameters that a preset computes of the others or of the data, by the beginnings of their names.
+var derived = []string{"election.", "grid.", "model.classes", "model.features.hash", "model.inputs", "model.no_bias",
+	"model.pixel_", "model.pool", "privacy.batch", "privacy.budget", "privacy.cost", "privacy.noise_multiplier", "reputation.", "rule.byzantine"}
+
+// besides returns the tables of results and of settings that differ: those that somebody sets, and derived ones. Of
+// more than two runs the cells are marked whose value is not that of the first run.
+func besides(runs []Run) ([]table, error) {
+	done := table{ID: "results", Title: "Results", Head: []string{"run", "rounds", "rule", "participants", "test accuracy",
 		"guessing", "recall", "AUC", "Brier score", "epsilon"}}
-	differs = table{ID: "differs", Title: "What differs", Head: []string{"setting"}}
-	settings, first := map[string][]string{}, runs[0].Params
+	head, settings, first := []string{"setting"}, map[string][]string{}, runs[0].Params
 	for i, r := range runs {
 		done.Rows = append(done.Rows, append([]string{r.Name, strconv.FormatUint(r.Audit.Rounds, 10), r.Params.Rule.Name,
 			strconv.Itoa(r.State.Active())}, results(r.last())...))
-		differs.Head = append(differs.Head, r.Name)
+		head = append(head, r.Name)
 		changes, err := params.Changes(first, r.Params)
 		if err != nil {
-			return done, differs, err
+			return nil, err
 		}
-		for _, x := range changes {
-			if settings[x.Name] == nil {
-				settings[x.Name] = slices.Repeat([]string{x.Before}, len(runs))
-			}
-			settings[x.Name][i] = x.After
-		}
-		for name, value := range r.Net {
+		set := func(name, otherwise, value string) {
 			if settings[name] == nil {
-				settings[name] = slices.Repeat([]string{"-"}, len(runs))
+				settings[name] = slices.Repeat([]string{otherwise}, len(runs))
 			}
 			settings[name][i] = value
 		}
+		for _, x := range changes {
+			set(x.Name, x.Before, x.After)
+		}
+		for name, value := range r.Net {
+			set(name, "-", value)
+		}
 	}
-	maps.DeleteFunc(settings, func(_ string, of []string) bool { return len(slices.Compact(slices.Clone(of))) == 1 })
+	differs := table{ID: "differs", Title: "What differs", Head: head}
+	follows := table{ID: "follows", Title: "What follows from it", Head: head, Folded: true,
+		About: "Parameters that a preset computes of the others or of the data, unless somebody sets them."}
+	if len(runs) > 2 {
+		differs.About = "≠ marks what is not as in " + runs[0].Name + "."
+	}
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		differs.Rows = append(differs.Rows, append([]string{name}, settings[name]...))
+		of := settings[name]
+		if len(slices.Compact(slices.Clone(of))) == 1 {
+			continue
+		}
+		for i, value := range of[1:] {
+			if len(runs) > 2 && value != of[0] {
+				of[1+i] = "≠ " + value
+			}
+		}
+		t := &differs
+		if slices.ContainsFunc(derived, func(of string) bool { return strings.HasPrefix(name, of) }) {
+			t = &follows
+		}
+		t.Rows = append(t.Rows, append([]string{name}, of...))
 	}
-	if len(settings) == 0 {
+	switch {
+	case len(differs.Rows) > 0 && len(follows.Rows) > 0:
+		return []table{done, differs, follows}, nil
+	case len(follows.Rows) > 0:
+		differs.Rows = follows.Rows
+	case len(differs.Rows) == 0:
 		differs.About = "No parameter of the last epochs differs."
 	}
-	return done, differs, nil
+	return []table{done, differs}, nil
 }
