@@ -2,11 +2,12 @@
 
 protocol, hello and split need the standard library alone, data and linear NumPy, pytorch PyTorch.
 """
-from .exported import probabilities, rebuild
+from .exported import classes, probabilities, rebuild
 from .hello import Hello
 from .protocol import serve
 from .split import for_testing, group_for_testing
 from .tensors import Mismatch, Unsuitable
 from .study import make
 
-__all__ = ["Hello", "Mismatch", "Unsuitable", "for_testing", "group_for_testing", "make", "probabilities", "rebuild", "serve"]
+__all__ = ["Hello", "Mismatch", "Unsuitable", "classes", "for_testing", "group_for_testing", "make", "probabilities",
+           "rebuild", "serve"]

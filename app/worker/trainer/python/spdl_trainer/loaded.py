@@ -1,7 +1,7 @@
 """What load returned: whether a study can train and test on it."""
 from __future__ import annotations
 
-from typing import Any, Hashable, List
+from typing import Any, Callable, Hashable, List
 
 import numpy as np
 
@@ -22,6 +22,24 @@ def classes_of(source: str, labels: Array, classes: int) -> Array:
                          "%d classes; %d of %d labels are outside"
                          % (source, bad[0] + 1, classes - 1, classes, len(bad), len(labels)))
     return labels.astype(np.int64)
+
+
+def numbers(name: str, a: Any, wrong: Callable[[str], Unsuitable], least: int = 1) -> Array:
+    """An array of finite numbers with that many rows at least, of what may be one; wrong makes the error of a text."""
+    try:
+        a = np.asarray(a.detach().cpu().numpy() if hasattr(a, "detach") else a)  # PyTorch's has detach
+    except (TypeError, ValueError) as e:
+        raise wrong("%s is no array: %s" % (name, str(e).split("\n")[0])) from e
+    if a.dtype.kind not in "biuf":
+        raise wrong("%s is of type %s, want numbers" % (name, a.dtype))
+    if a.ndim == 0 or len(a) < least:
+        raise wrong("%s has shape %s, want %s" % (name, list(a.shape), "at least one row" if least else "rows"))
+    for at in range(0, len(a) if a.dtype.kind == "f" else 0, ROWS):
+        bad = np.argwhere(~np.isfinite(a[at:at + ROWS]))
+        if len(bad):
+            index = (at + int(bad[0][0]), *map(int, bad[0][1:]))
+            raise wrong("%s[%s] is %s, want a finite number" % (name, ", ".join(map(str, index)), a[index]))
+    return np.ascontiguousarray(a, a.dtype.newbyteorder("="))  # PyTorch takes no other order of bytes
 
 
 class Loaded:
@@ -65,21 +83,7 @@ class Loaded:
         return Unsuitable("%s: %s" % (self.source, text))
 
     def _array(self, name: str, a: Any) -> Array:
-        try:
-            a = np.asarray(a.detach().cpu().numpy() if hasattr(a, "detach") else a)  # PyTorch's has detach
-        except (TypeError, ValueError) as e:
-            raise self.wrong("%s is no array: %s" % (name, str(e).split("\n")[0])) from e
-        if a.dtype.kind not in "biuf":
-            raise self.wrong("%s is of type %s, want numbers" % (name, a.dtype))
-        if a.ndim == 0 or len(a) == 0:
-            raise self.wrong("%s has shape %s, want at least one row" % (name, list(a.shape)))
-        for at in range(0, len(a) if a.dtype.kind == "f" else 0, ROWS):
-            bad = np.argwhere(~np.isfinite(a[at:at + ROWS]))
-            if len(bad):
-                index = (at + int(bad[0][0]), *map(int, bad[0][1:]))
-                raise self.wrong("%s[%s] is %s, want a finite number"
-                                 % (name, ", ".join(map(str, index)), a[index]))
-        return np.ascontiguousarray(a, a.dtype.newbyteorder("="))  # PyTorch takes no other order of bytes
+        return numbers(name, a, self.wrong)
 
     def _whole(self, name: str, labels: Array) -> None:
         if labels.ndim != 1:

@@ -37,17 +37,26 @@ UNKNOWN, BEYOND, ABSENT = 1, 2, 3  # notes of a value: no category, beyond the b
 
 
 def arrays(path):
-    """The arrays of an npz or a safetensors file, and the card."""
+    """The arrays of an npz or a safetensors file, and the model of its card. Raises ValueError if it is none."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ValueError("the model is %r, want the path of a file of spdl model export or spdl model adapt" % (path,))
     with open(path, "rb") as file:
         content = file.read()
-    if content[:2] == b"PK":
-        with np.load(path, allow_pickle=False) as npz:
-            return {name: npz[name] for name in npz.files if name != "card"}, json.loads(npz["card"].item())
-    size = int.from_bytes(content[:8], "little")
-    header, data = json.loads(content[8:8 + size]), content[8 + size:]
-    card = json.loads(header.pop("__metadata__")["card"])
-    return {name: np.frombuffer(data[slice(*t["data_offsets"])], "<f8").reshape(t["shape"])
-            for name, t in header.items()}, card
+    try:
+        if content[:2] == b"PK":
+            with np.load(io.BytesIO(content), allow_pickle=False) as npz:
+                tensors, card = {name: npz[name] for name in npz.files if name != "card"}, npz["card"].item()
+        else:
+            size = int.from_bytes(content[:8], "little")
+            header, data = json.loads(content[8:8 + size]), content[8 + size:]
+            card = header.pop("__metadata__")["card"]
+            tensors = {name: np.frombuffer(data[slice(*t["data_offsets"])], "<f8").reshape(t["shape"])
+                       for name, t in header.items()}
+        model = json.loads(card)["model"]
+        model.get("table")
+        return tensors, model
+    except Exception as e:  # zipfile, json and NumPy have many
+        raise ValueError("%s is no file of spdl model export or spdl model adapt" % path) from e
 
 
 def opened(path):
@@ -144,21 +153,31 @@ def records(rows):
 def absent(columns, names):
     """Raises ValueError if columns of a table are not among the names."""
     if missing := [c["name"] for c in columns if c["name"] not in names]:
-        raise ValueError("no column %s, there are %s" % (", ".join(missing), ", ".join(map(str, names))))
+        raise ValueError("no column %s, there are %s" % (", ".join(missing), ", ".join(map(str, names)) or "none"))
+
+
+def width(column):
+    """The number of inputs of a column."""
+    return len(column.get("values") or []) or 1 + bool((column.get("missing") or {}).get("indicator"))
 
 
 class Model:
     """An exported linear model of a table."""
 
     def __init__(self, path):
-        tensors, card = arrays(path)
-        self.table = card["model"].get("table")
+        tensors, model = arrays(path)
+        self.table = model.get("table")
         if not self.table or "output.weight" not in tensors or len(tensors) > 2:
             raise ValueError("%s is no linear model of a table: the trainer of a study gives the probabilities of its own "
                              "(python3 train.py predict)" % path)
         self.classes = list(self.table["classes"])  # in the order of the probabilities
         self.unknown, self.beyond, self.missing = (collections.Counter() for _ in range(3))
         self.weight, self.bias = tensors["output.weight"], tensors.get("output.bias", 0)
+        wide, outputs = sum(map(width, self.table["columns"])), len(self.classes)
+        if self.weight.shape not in {(n, wide + more) for n in (outputs, 1 if outputs == 2 else outputs)
+                                     for more in (0, 1)}:
+            raise ValueError("%s is damaged: its weights have shape %s, want [%d, %d], of its table's classes and inputs"
+                             % (path, list(self.weight.shape), outputs, wide))
 
     def probabilities(self, row, comma=True):
         """The probability of each class, in the order of the schema. row, a dict or a row of a DataFrame, has a value for
@@ -169,6 +188,8 @@ class Model:
         rows, said, notes = records(row), [], collections.Counter()
         if rows is None:
             raise ValueError("want a dict, a DataFrame, a row of one or a list of dicts, not %s" % type(row).__name__)
+        if hasattr(row, "columns"):  # of no row the columns are the frame's
+            absent(self.table["columns"], list(row.columns))
         for at, one in enumerate(rows):
             try:
                 said.append(self._of(one, comma, notes))
@@ -206,8 +227,6 @@ def side(row, group):
 def main(path, file, sides=False):
     try:
         model = Model(path)
-    except (KeyError, UnicodeDecodeError, json.JSONDecodeError):
-        sys.exit("%s is no file of spdl model export or spdl model adapt" % path)
     except (OSError, ValueError) as e:
         sys.exit(str(e))
     try:

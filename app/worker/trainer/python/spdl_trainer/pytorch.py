@@ -169,8 +169,12 @@ class ModuleStudy:
 def predicted(module: nn.Module, rows: Any) -> Any:
     """The outputs of a module for rows of inputs, as a NumPy array of float64."""
     x = _as(torch.as_tensor(rows), next(module.parameters()).dtype)
-    with torch.no_grad():
-        z = torch.cat([module(x[at:at + MOST]) for at in range(0, len(x), MOST)]) if len(x) else module(x)
+    try:
+        with torch.no_grad():
+            z = torch.cat([module(x[at:at + MOST]) for at in range(0, len(x), MOST)]) if len(x) else module(x)
+    except (IndexError, RuntimeError, TypeError, ValueError) as e:
+        raise Unsuitable("the module takes no rows of shape %s, of %s: %s"
+                         % (list(x.shape[1:]), x.dtype, str(e).strip().split("\n")[0])) from e
     return _of_classes(z).double().numpy()
 
 

@@ -83,8 +83,10 @@ def card(content: bytes, path: str) -> Dict[str, Any]:
             text = decode(content, path)["card"].item()
         else:
             text = _header(content)[0]["__metadata__"]["card"]
-        return dict(json.loads(text))
-    except (KeyError, ValueError) as e:
+        about: Dict[str, Any] = json.loads(text)
+        about["model"].get("kind")
+        return about
+    except (AttributeError, KeyError, TypeError, ValueError, Unsuitable) as e:
         raise Unsuitable("%s has no card: want a file of spdl model export" % path) from e
 
 

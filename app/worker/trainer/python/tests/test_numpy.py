@@ -174,6 +174,15 @@ class TestNumPy(unittest.TestCase):
             self.assertEqual(+binary.unknown, {})
             with self.assertRaisesRegex(ValueError, "want a dict, a DataFrame, a row of one or a list of dicts, not str"):
                 Model(model).probabilities("rows.csv")
+            with self.assertRaisesRegex(ValueError, "the model is None, want the path of a file of spdl model export"):
+                Model(None)
+            with open(model, "rb") as f:
+                content = f.read()
+            for damage in (b"", b"{}", b"PK", content[:300], b"\xff" * 40):
+                with open(path, "wb") as f:
+                    f.write(damage)
+                with self.assertRaisesRegex(ValueError, "rows.csv is no file of spdl model export or spdl model adapt$"):
+                    Model(path)
 
     def test_predict_gives_rows_their_probabilities(self):
         rows = "a,ill,b\n" + "".join("%g,%s,%g\n" % (a / 50 - 1, "yes" if a % 3 else "no", a / 10) for a in range(100))

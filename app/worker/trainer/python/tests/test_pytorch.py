@@ -3,6 +3,7 @@ import array
 import io
 import json
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -14,7 +15,7 @@ if has("torch"):
     import torch
     from torch import nn
 
-    from spdl_trainer import Unsuitable, data, make, probabilities, rebuild, weights
+    from spdl_trainer import Unsuitable, classes, data, make, probabilities, pytorch, rebuild, weights
     from spdl_trainer.examine import examine, initial
     from spdl_trainer.predict_rows import predict
     from spdl_trainer.pytorch import ModuleStudy
@@ -119,6 +120,29 @@ class TestPyTorch(unittest.TestCase):
         self.assertEqual(probabilities(own, model, []).shape, (0, 2))
         with self.assertRaisesRegex(ValueError, "row 0, from 0: no column b, there are a"):
             probabilities(own, model, {"a": 0})
+        self.assertEqual(classes(model), ["no", "yes"])
+
+        class Bare:  # a DataFrame without columns and rows
+            columns = []
+
+            def to_dict(self, kind):
+                return []
+        with self.assertRaisesRegex(ValueError, "^no column a, b, there are none$"):
+            probabilities(own, model, Bare())
+        nan = x.copy()
+        nan[3, 1] = np.nan
+        for wrong, says in ((None, "rows is None, want a DataFrame"), (7, "rows has shape [], want rows"),
+                            ([None], "rows is of type object, want numbers"), (nan, "rows[3, 1] is nan, want a finite"),
+                            (x[:, :2], "rows has shape [40, 2], want [40, 3], the inputs of the schema's columns")):
+            with self.assertRaisesRegex(Unsuitable, re.escape(says)):
+                probabilities(own, model, wrong)
+        with self.assertRaisesRegex(Unsuitable, r"the module takes no rows of shape \[5\], of torch.float32: mat1 and"):
+            pytorch.predicted(nn.Linear(3, 2), np.zeros((4, 5), "float32"))
+        for wrong, says in ((None, "model is None, want the path"), (path, "has no card: want a file of spdl model export")):
+            with self.assertRaisesRegex(Unsuitable, says):
+                probabilities(own, wrong, x)
+        with self.assertRaisesRegex(Unsuitable, "build is None, want the function that --module names"):
+            probabilities(None, model, x)
 
     def test_rows_are_the_gradients_of_each_example(self):
         module = network()
