@@ -200,7 +200,7 @@ func TestInitOfNothing(t *testing.T) {
 		"want at most 13":              {Tolerance: 17},
 		"without a clip norm":          {Tolerance: 1, Preset: "paper"},
 		"training.rounds is 0":         {Adjust: func(p *params.Params) { p.Training.Rounds = 0 }},
-		`attack "nothing", want one o`: {Attacks: []Attack{{Kind: "nothing"}}},
+		`attack "nothing" is not known: spdl-lab testnet start --help lists`: {Attacks: []Attack{{Kind: "nothing"}}},
 		"want a seed":                  {Attacks: []Attack{{Kind: "hidden-margin"}}},
 		"attack 1=hidden-margin: nodes that collude play one attack, and are the first nodes: want --attack " +
 			"0=hidden-margin, or": {Seed: 1, Attacks: []Attack{{Node: 1, Kind: "hidden-margin"}}},

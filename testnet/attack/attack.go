@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/spdl/spdl/abci/node"
@@ -59,9 +58,8 @@ func Kinds() []string {
 // Check returns an error if a name is neither a behaviour nor an attack on gradients.
 func Check(kind string) error {
 	if behaviours[kind] == nil && !Colludes(kind) {
-		return fmt.Errorf("attack %q%s, want one of %s, or an attack on gradients: %s, or one of those after %q", kind,
-			spelling.Suggest(kind, append(Kinds(), Names()...)), strings.Join(Kinds(), ", "),
-			strings.Join(Names(), ", "), AwarePrefix)
+		return fmt.Errorf("attack %q%s is not known: spdl-lab testnet start --help lists what a node does, and spdl-lab "+
+			"experiment --help attacks on gradients", kind, spelling.Suggest(kind, append(Kinds(), Names()...)))
 	}
 	return nil
 }

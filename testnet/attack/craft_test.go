@@ -103,7 +103,7 @@ func TestEveryAttack(t *testing.T) {
 		}
 	}
 	_, err := attack.Lookup("explode")
-	require.ErrorContains(t, err, "sign-flip")
+	require.ErrorContains(t, err, "spdl-lab experiment --help lists all")
 }
 
 // shapes says what each attack is known for. Those of the family hidden have hides.

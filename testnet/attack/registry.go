@@ -72,8 +72,8 @@ func Lookup(name string) (Attack, error) {
 	i := slices.IndexFunc(crafts, func(a Attack) bool { return a.Name() == base })
 	switch {
 	case i < 0:
-		return nil, fmt.Errorf("unknown attack %q%s, want one of %s, or one of them after %q", name,
-			spelling.Suggest(name, Names()), strings.Join(Names(), ", "), AwarePrefix)
+		return nil, fmt.Errorf("unknown attack %q%s: spdl-lab experiment --help lists all", name,
+			spelling.Suggest(name, Names()))
 	case isAware:
 		return Aware(crafts[i]), nil
 	}

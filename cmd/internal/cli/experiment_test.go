@@ -24,9 +24,10 @@ func TestExperimentUsage(t *testing.T) {
 		"tolerates f = 0 attackers":  {"experiment", "attacks", "--nodes", "3", "--attacks", "aware+zero,zero"},
 		"at least 1 arg":             {"report"},
 		"--out is x.csv, want":       {"report", ".", "--out", "x.csv"},
-		"--csv is x.html, want":      {"report", ".", "--csv", "x.html"},
-		"--out is missing":           {"report", ".", ".."},
-		"only chains stand side":     {"report", ".", "..", "--out", "x.html"},
+		`is "mimik" (did you mean mimic?), --help lists all`: {"experiment", "attacks", "--attacks", "mimik"},
+		"--csv is x.html, want":                              {"report", ".", "--csv", "x.html"},
+		"--out is missing":                                   {"report", ".", ".."},
+		"only chains stand side":                             {"report", ".", "..", "--out", "x.html"},
 	} {
 		_, stderr, code := spdl(t, args...)
 		require.Equal(t, 2, code, "%v", args)

@@ -142,6 +142,9 @@ func (o *Option) Positive() *Option {
 	return o
 }
 
+// mostValues is the max number of values that the error of another value lists.
+const mostValues = 20
+
 // check rejects a given value.
 func (o *Option) check() error {
 	text := o.String()
@@ -158,8 +161,11 @@ func (o *Option) check() error {
 	for _, value := range given {
 		if o.known != nil && !slices.Contains(o.known, value) {
 			some := slices.DeleteFunc(slices.Clone(o.known), func(x string) bool { return strings.Contains(x, "+") })
-			return fmt.Errorf("--%s is %q%s, want one of %s", o.flag.Name, value, spelling.Suggest(value, o.known),
-				strings.Join(some, ", "))
+			want := "want one of " + strings.Join(some, ", ")
+			if len(some) > mostValues {
+				want = "--help lists all"
+			}
+			return fmt.Errorf("--%s is %q%s, %s", o.flag.Name, value, spelling.Suggest(value, o.known), want)
 		}
 	}
 	return nil

@@ -55,11 +55,13 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.Rules, "rules", nil, "attacks: rules, preset for the preset's, or all (default: those that the "+
 		"full figure shows)").Values(append(rules.Names(), "preset", "all")...)
 	known := append(attack.Names(), "all")
+	some := slices.DeleteFunc(attack.Names(), func(x string) bool { return strings.Contains(x, "+") })
 	for _, name := range attack.Names() {
 		known = append(known, attack.AwarePrefix+name)
 	}
 	command.Flag(cmd, &o.Attacks, "attacks", nil, "attacks: which, with or without aware+, as all are that, or all "+
-		"(default: all, in a quick run four)").Values(known...)
+		"(default: all, in a quick run four): "+strings.Join(some, ", ")+
+		"; docs/RULES.md has their variants").Values(known...)
 	command.Flag(cmd, &o.Nodes, "nodes", nil, "attacks: participants, from 4 on without --byzantine (default 20)")
 	command.Flag(cmd, &o.Epsilons, "epsilon", nil, "attacks: privacy budgets, 0 for no noise (default 4,0)")
 	command.Flag(cmd, &o.Alphas, "dirichlet", nil, "attacks: Dirichlet parameters, 0 for an even partition (default 0)")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/cmd/internal/caveat"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/doctor"
@@ -31,13 +32,15 @@ func NodeStatus() *cobra.Command {
 			answer := nodeStatus{ResultStatus: s, Hint: view.Hint(string(s.NodeInfo.ID()))}
 			if info, err := c.RPC().ABCIInfo(ctx); err == nil {
 				answer.Program = fmt.Sprintf("spdl %s, state machine %d", info.Response.Version, info.Response.AppVersion)
+				if info.Response.Version == version.Version {
+					answer.Program += ", CometBFT " + version.CometBFT()
+				}
 			}
 			return answer, nil, nil
 		}}.command()
 	cmd.Long = cmd.Short + ".\n" +
-		"program is the release of spdl that the node runs. node_info.version is a constant of CometBFT's source, here\n" +
-		cmtversion.TMCoreSemVer + ", that need not be the version of its release: spdl version prints the release of " +
-		"CometBFT that is linked."
+		"program is the release of spdl that the node runs, with its CometBFT if it is that of this program.\n" +
+		"node_info.version is a constant of CometBFT's source, here " + cmtversion.TMCoreSemVer + ", and no release."
 	return cmd
 }
 
