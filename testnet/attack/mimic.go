@@ -3,6 +3,8 @@ package attack
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/spdl/spdl/gradients"
 )
 
@@ -37,21 +39,14 @@ func (m *mimicry) learn(v View) {
 		m.mean, m.way = make([]float64, v.dim()), normal(difference(v.Honest[0], v.mean()))
 	}
 	old, fresh := float64(m.rounds)/float64(m.rounds+1), 1/float64(m.rounds+1)
-	now := v.mean()
-	for j := range m.mean {
-		m.mean[j] = old*m.mean[j] + fresh*now[j]
-	}
-	way := make([]float64, v.dim())
-	for j := range way {
-		way[j] = old * m.way[j]
-	}
+	floats.Scale(old, m.mean)
+	floats.AddScaled(m.mean, fresh, v.mean())
+	way := floats.ScaleTo(make([]float64, v.dim()), old, m.way)
 	most := math.Inf(-1)
 	for i, h := range v.Honest {
 		d := difference(h, m.mean)
 		along := Dot(d, m.way)
-		for j := range way {
-			way[j] += fresh * along * d[j]
-		}
+		floats.AddScaled(way, fresh*along, d)
 		if a := math.Abs(along); a > most { // the sign does not matter: a direction of variance has none
 			most, m.victim = a, i
 		}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 )
@@ -137,12 +139,8 @@ func (v View) each(craft func(i int) gradients.Vector) []gradients.Vector {
 
 // affine returns a + k*b; a nil a is zero.
 func affine(a []float64, k float64, b []float64) []float64 {
-	out := make([]float64, len(b))
-	for j := range out {
-		out[j] = k * b[j]
-		if a != nil {
-			out[j] += a[j]
-		}
+	if a == nil {
+		a = make([]float64, len(b))
 	}
-	return out
+	return floats.AddScaledTo(make([]float64, len(b)), a, k, b)
 }

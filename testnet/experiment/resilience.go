@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/testnet/experiment/figure"
@@ -222,7 +224,7 @@ func (r Results) theoremRow() []string {
 		fmt.Sprintf("%d of %d", holds, len(all)),
 		number(extreme(values(theorem1.premise), slices.Max)), number(extreme(values(theorem1.epsilon), slices.Min)),
 		mid(theorem1.stated), mid(theorem1.proved), mid(theorem1.blanchard),
-		number(mean(values(theorem1.measured))), fmt.Sprintf("%d of %d", against, len(all)),
+		number(stat.Mean(values(theorem1.measured), nil)), fmt.Sprintf("%d of %d", against, len(all)),
 	}
 }
 

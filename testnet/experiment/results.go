@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
@@ -108,7 +110,7 @@ func (r Results) reduce(name string, points func(Result) (xs, ys []float64)) fig
 	slices.SortFunc(l.X, cmp.Compare[float64])
 	for _, x := range l.X {
 		ys := at[x]
-		l.Y = append(l.Y, mean(ys))
+		l.Y = append(l.Y, stat.Mean(ys, nil))
 		l.Low, l.High = append(l.Low, slices.Min(ys)), append(l.High, slices.Max(ys))
 	}
 	if seeds < 2 {
@@ -128,7 +130,7 @@ func (r Results) lasts(column string) (v []float64) {
 }
 
 // final returns the mean over the seeds of a column's last value, worst and least the largest and the smallest value.
-func (r Results) final(column string) float64 { return mean(r.lasts(column)) }
+func (r Results) final(column string) float64 { return stat.Mean(r.lasts(column), nil) }
 func (r Results) worst(column string) float64 { return extreme(r.lasts(column), slices.Max) }
 func (r Results) least(column string) float64 { return extreme(r.lasts(column), slices.Min) }
 
@@ -152,17 +154,6 @@ func ranged(l figure.Line, i, n int) string {
 		return digits(l.Y[i], n)
 	}
 	return fmt.Sprintf("%s (%s to %s)", digits(l.Y[i], n), digits(l.Low[i], n), digits(l.High[i], n))
-}
-
-func mean(v []float64) float64 {
-	if len(v) == 0 {
-		return math.NaN()
-	}
-	var sum float64
-	for _, x := range v {
-		sum += x
-	}
-	return sum / float64(len(v))
 }
 
 // errorCurves returns how a figure of test errors over the rounds is drawn.

@@ -210,7 +210,7 @@ func TestPublicSettingsExist(t *testing.T) {
 	for _, s := range home.Settings(home.DefaultConfig(), home.DefaultAppConfig()) {
 		known[s.Key] = true
 	}
-	for key := range public {
+	for _, key := range public {
 		require.True(t, known[key], key)
 	}
 }

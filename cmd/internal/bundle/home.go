@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spdl/spdl/abci/home"
@@ -19,20 +20,17 @@ import (
 
 // public lists the settings whose texts a bundle may hold, without credentials in addresses. Other
 // texts are left out, so a new setting stays secret until this list has it.
-var public = map[string]bool{
-	"moniker": true, "version": true, "db_backend": true, "db_dir": true, "log_level": true, "log_format": true,
-	"abci": true, "mempool.type": true, "mempool.wal_dir": true, "storage.discard_abci_responses": true,
-	"tx_index.indexer": true, "blocksync.version": true, "consensus.wal_file": true, "p2p.laddr": true,
-	"p2p.external_address": true, "p2p.seeds": true, "p2p.persistent_peers": true, "p2p.addr_book_file": true,
-	"p2p.unconditional_peer_ids": true, "p2p.private_peer_ids": true, "p2p.gossip": true, "p2p.allowed_peers": true,
-	"rpc.laddr": true, "rpc.grpc_laddr": true, "rpc.pprof_laddr": true, "rpc.cors_allowed_origins": true,
-	"rpc.cors_allowed_methods": true, "rpc.cors_allowed_headers": true, "rpc.tls_cert_file": true,
-	"rpc.tls_key_file": true, "genesis_file": true, "priv_validator_key_file": true, "priv_validator_state_file": true,
-	"priv_validator_laddr": true, "node_key_file": true, "proxy_app": true, "statesync.rpc_servers": true,
-	"statesync.trust_hash": true, "statesync.temp_dir": true, "instrumentation.prometheus_listen_addr": true,
-	"instrumentation.namespace": true, "explorer.laddr": true, "api.hosts": true, "worker.key_file": true,
-	"worker.journal": true, "worker.partition": true, "worker.trust_hash": true,
-}
+var public = strings.Fields(`
+	moniker version db_backend db_dir log_level log_format abci mempool.type mempool.wal_dir
+	storage.discard_abci_responses tx_index.indexer blocksync.version consensus.wal_file p2p.laddr
+	p2p.external_address p2p.seeds p2p.persistent_peers p2p.addr_book_file p2p.unconditional_peer_ids
+	p2p.private_peer_ids p2p.gossip p2p.allowed_peers rpc.laddr rpc.grpc_laddr rpc.pprof_laddr
+	rpc.cors_allowed_origins rpc.cors_allowed_methods rpc.cors_allowed_headers rpc.tls_cert_file rpc.tls_key_file
+	genesis_file priv_validator_key_file priv_validator_state_file priv_validator_laddr node_key_file proxy_app
+	statesync.rpc_servers statesync.trust_hash statesync.temp_dir instrumentation.prometheus_listen_addr
+	instrumentation.namespace explorer.laddr api.hosts worker.key_file worker.journal worker.partition
+	worker.trust_hash
+`)
 
 // configuration returns every setting, with the texts that are public.
 func configuration(_ context.Context, n *Node) ([]byte, error) {
@@ -42,7 +40,7 @@ func configuration(_ context.Context, n *Node) ([]byte, error) {
 	var b strings.Builder
 	for _, s := range home.Settings(n.Config, n.App) {
 		value := s.String()
-		if found := texts(s.Value); !public[s.Key] && strings.Join(found, "") != "" {
+		if found := texts(s.Value); !slices.Contains(public, s.Key) && strings.Join(found, "") != "" {
 			value = removed
 		}
 		fmt.Fprintf(&b, "%s: %s = %s\n", s.File, s.Key, value)
@@ -56,21 +54,12 @@ func examination(ctx context.Context, n *Node) ([]byte, error) {
 
 func programVersion(context.Context, *Node) ([]byte, error) {
 	info, _ := debug.ReadBuildInfo()
-	return json.MarshalIndent(struct {
-		Version string           `json:"version"`
-		App     uint64           `json:"app_version"`
-		Build   *debug.BuildInfo `json:"build"`
-	}{version.Version, app.Version, info}, "", "  ")
+	return json.MarshalIndent(map[string]any{"version": version.Version, "app_version": app.Version, "build": info}, "", "  ")
 }
 
 func host(context.Context, *Node) ([]byte, error) {
-	return json.MarshalIndent(struct {
-		System     string `json:"system"`
-		Processors int    `json:"processors"`
-		Kernel     string `json:"kernel"`
-		Memory     string `json:"memory"`
-	}{runtime.GOOS + "/" + runtime.GOARCH, runtime.NumCPU(), firstLine("/proc/sys/kernel/osrelease"),
-		firstLine("/proc/meminfo")}, "", "  ")
+	return json.MarshalIndent(map[string]any{"system": runtime.GOOS + "/" + runtime.GOARCH, "processors": runtime.NumCPU(),
+		"kernel": firstLine("/proc/sys/kernel/osrelease"), "memory": firstLine("/proc/meminfo")}, "", "  ")
 }
 
 // disk returns the names, sizes and modes of the home's files, and not their contents.

@@ -124,10 +124,7 @@ func logTail(_ context.Context, n *Node) ([]byte, error) {
 
 // firstLine returns the first line of a file, "" if there is none.
 func firstLine(path string) string {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return ""
-	}
-	line, _, _ := bytes.Cut(data, []byte("\n"))
-	return string(line)
+	data, _ := os.ReadFile(path)
+	line, _, _ := strings.Cut(string(data), "\n")
+	return line
 }

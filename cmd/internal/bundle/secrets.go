@@ -64,7 +64,7 @@ func secrets(n *Node) scrubber {
 		for _, setting := range home.Settings(n.Config, n.App) {
 			for _, text := range texts(setting.Value) {
 				credentials(text, add)
-				if !public[setting.Key] {
+				if !slices.Contains(public, setting.Key) {
 					add(text)
 				}
 			}

@@ -65,7 +65,11 @@ func (r *Reader) votesOf(o app.Offence) *Statements {
 	for _, e := range b.Evidence.Evidence {
 		d, ok := e.(*cmttypes.DuplicateVoteEvidence)
 		if ok && d.VoteA.ValidatorAddress.String() == AddressOf(o.Evidence) && d.Height() == int64(o.Voted) {
-			return statementsOfVotes(d)
+			a, b := d.VoteA, d.VoteB
+			return &Statements{Both: fmt.Sprintf("Both are a %s of the validator for height %d, CometBFT's round %d",
+				strings.ToLower(strings.TrimPrefix(a.Type.String(), "SIGNED_MSG_TYPE_")), a.Height, a.Round),
+				Rows: []StatementRow{{"Block", a.BlockID.Hash.String(), b.BlockID.Hash.String()},
+					{"Signature", hex.EncodeToString(a.Signature), hex.EncodeToString(b.Signature)}}}
 		}
 	}
 	return nil
@@ -97,37 +101,23 @@ func StatementsOf(e *tx.Evidence) *Statements {
 	add := func(name string, first, second []byte) {
 		out.Rows = append(out.Rows, StatementRow{name, hex.EncodeToString(first), hex.EncodeToString(second)})
 	}
-	switch at.Kind {
-	case tx.KindGradient:
-		var a, b tx.GradientHeader
-		if a.Unmarshal(e.First) != nil || b.Unmarshal(e.Second) != nil {
-			return nil
-		}
-		add("Hash of the gradient", a.PayloadHash, b.PayloadHash)
-		add("VRF proof", a.VrfProof, b.VrfProof)
-	case tx.KindAggregate:
-		var a, b tx.AggregateHeader
-		if a.Unmarshal(e.First) != nil || b.Unmarshal(e.Second) != nil {
-			return nil
-		}
-		add("Hash of the aggregate", a.ContentHash, b.ContentHash)
-	case tx.KindCommit:
-		var a, b tx.Commit
-		if a.Unmarshal(e.First) != nil || b.Unmarshal(e.Second) != nil {
-			return nil
-		}
-		add("Hash of the gradient", a.Hash, b.Hash)
-	default: // Conflict knows no other kind
+	decoded := func(kind tx.Kind, first, second interface{ Unmarshal([]byte) error }) bool {
+		return at.Kind == kind && first.Unmarshal(e.First) == nil && second.Unmarshal(e.Second) == nil
+	}
+	var gradients [2]tx.GradientHeader
+	var aggregates [2]tx.AggregateHeader
+	var commits [2]tx.Commit
+	switch {
+	case decoded(tx.KindGradient, &gradients[0], &gradients[1]):
+		add("Hash of the gradient", gradients[0].PayloadHash, gradients[1].PayloadHash)
+		add("VRF proof", gradients[0].VrfProof, gradients[1].VrfProof)
+	case decoded(tx.KindAggregate, &aggregates[0], &aggregates[1]):
+		add("Hash of the aggregate", aggregates[0].ContentHash, aggregates[1].ContentHash)
+	case decoded(tx.KindCommit, &commits[0], &commits[1]):
+		add("Hash of the gradient", commits[0].Hash, commits[1].Hash)
+	default:
+		return nil
 	}
 	add("Signature", e.FirstSignature, e.SecondSignature)
 	return out
-}
-
-// statementsOfVotes returns two votes of one validator as statements.
-func statementsOfVotes(e *cmttypes.DuplicateVoteEvidence) *Statements {
-	a, b := e.VoteA, e.VoteB
-	return &Statements{Both: fmt.Sprintf("Both are a %s of the validator for height %d, CometBFT's round %d",
-		strings.ToLower(strings.TrimPrefix(a.Type.String(), "SIGNED_MSG_TYPE_")), a.Height, a.Round),
-		Rows: []StatementRow{{"Block", a.BlockID.Hash.String(), b.BlockID.Hash.String()},
-			{"Signature", hex.EncodeToString(a.Signature), hex.EncodeToString(b.Signature)}}}
 }

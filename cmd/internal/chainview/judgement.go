@@ -53,15 +53,15 @@ var measures = []measure{
 
 // raised returns the alarm of a standing by the measure, with the counts.
 func (m measure) raised(s *Standing) (alarm string, count, rounds int) {
+	alarm = OK
 	switch count, rounds = m.of(s); {
 	case rounds < m.fewest:
-		return OK, count, rounds
 	case float64(count) >= m.differs*float64(rounds):
-		return Differs, count, rounds
+		alarm = Differs
 	case float64(count) >= m.watch*float64(rounds):
-		return Watch, count, rounds
+		alarm = Watch
 	}
-	return OK, count, rounds
+	return alarm, count, rounds
 }
 
 // A Standing summarises a participant's last rounds.

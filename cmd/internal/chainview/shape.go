@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/mds"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -130,20 +131,20 @@ func shapeOf(r *app.Record, vectors []gradients.Vector, out *rules.Output) *Shap
 	n := len(vectors)
 	s := &Shape{}
 	between := gradients.Pairwise(vectors)
-	squared := mat.NewSymDense(n+1, nil) // the last row is Delta's
+	distance := mat.NewSymDense(n+1, nil) // the last row is Delta's
 	for i, v := range vectors {
 		s.Participants = append(s.Participants, r.Contributions[i].Participant)
 		s.Norm = append(s.Norm, math.Sqrt(float64(v.SquaredNorm())))
 		for j := range i {
-			squared.SetSym(i, j, float64(between.At(i, j)))
+			distance.SetSym(i, j, math.Sqrt(float64(between.At(i, j))))
 		}
 	}
 	size := n
 	if out != nil {
 		size++
-		s.beside(vectors, out, squared)
+		s.beside(vectors, out, distance)
 	}
-	places, kept := onPlane(squared.SliceSym(0, size).(*mat.SymDense))
+	places, kept := onPlane(distance.SliceSym(0, size))
 	s.Place, s.Kept = places[:n], kept
 	if out != nil {
 		s.Delta = places[n]
@@ -151,8 +152,8 @@ func shapeOf(r *app.Record, vectors []gradients.Vector, out *rules.Output) *Shap
 	return s
 }
 
-// beside sets the fields that depend on Delta; the last row of squared holds the distances to it.
-func (s *Shape) beside(vectors []gradients.Vector, out *rules.Output, squared *mat.SymDense) {
+// beside sets the fields that depend on Delta; the last row of distance holds the distances to it.
+func (s *Shape) beside(vectors []gradients.Vector, out *rules.Output, distance *mat.SymDense) {
 	s.Known = true
 	var length float64 // squared
 	for _, x := range out.Delta.Num {
@@ -161,8 +162,12 @@ func (s *Shape) beside(vectors []gradients.Vector, out *rules.Output, squared *m
 	}
 	for i, v := range vectors {
 		dot, _ := new(big.Rat).SetFrac(out.Delta.Dot(v), big.NewInt(out.Delta.Den)).Float64()
-		s.Cosine = append(s.Cosine, cosine(dot, s.Norm[i]*s.Norm[i], length))
-		squared.SetSym(i, len(vectors), max(0, s.Norm[i]*s.Norm[i]+length-2*dot))
+		cosine := 0.0 // of a vector of length 0
+		if lengths := s.Norm[i] * math.Sqrt(length); lengths > 0 {
+			cosine = dot / lengths
+		}
+		s.Cosine = append(s.Cosine, cosine)
+		distance.SetSym(i, len(vectors), math.Sqrt(max(0, s.Norm[i]*s.Norm[i]+length-2*dot)))
 	}
 }
 
@@ -176,65 +181,28 @@ func (s *Shape) Angle(participant uint32) *float64 {
 	return &x
 }
 
-// cosine returns the cosine of two vectors from their product and their squared lengths. It returns
-// 0 if a vector has length 0.
-func cosine(dot, a, b float64) float64 {
-	if a <= 0 || b <= 0 {
-		return 0
-	}
-	return dot / math.Sqrt(a*b)
-}
-
-// centred returns the scalar products of vectors minus their mean, computed from the squared
-// distances of the vectors: -J D J / 2, where J is the projection that removes the mean.
-func centred(squared *mat.SymDense) *mat.SymDense {
-	n := squared.SymmetricDim()
-	row, all := make([]float64, n), 0.0
-	for i := range n {
-		for j := range n {
-			row[i] += squared.At(i, j) / float64(n)
-		}
-		all += row[i] / float64(n)
-	}
-	out := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			out.SetSym(i, j, -(squared.At(i, j)-row[i]-row[j]+all)/2)
-		}
-	}
-	return out
-}
-
-// onPlane places points on a plane from their squared distances, by classical multidimensional
-// scaling (Torgerson, Psychometrika 17, 1952). It also returns the share of the squared distances
-// that the plane keeps. The sign of an axis is fixed: its largest coordinate is positive.
-func onPlane(squared *mat.SymDense) (places [][2]float64, kept float64) {
-	n := squared.SymmetricDim()
-	places = make([][2]float64, n)
-	var eigen mat.EigenSym
-	if !eigen.Factorize(centred(squared), true) {
-		return places, 0
-	}
-	values := eigen.Values(nil) // ascending
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
+// onPlane places points on a plane from their distances, by classical multidimensional scaling (Torgerson, Psychometrika
+// 17, 1952). It also returns the share of the squared distances that the plane keeps. The sign of an axis is fixed: its
+// largest coordinate is positive.
+func onPlane(distance mat.Symmetric) (places [][2]float64, kept float64) {
+	var at mat.Dense
+	axes, values := mds.TorgersonScaling(&at, make([]float64, distance.SymmetricDim()), distance)
+	places = make([][2]float64, len(values))
 	var all, drawn float64
-	for k := range min(2, n) {
-		column := n - 1 - k
-		length := math.Sqrt(max(0, values[column]))
-		drawn += length * length
-		largest := 0.0
-		for i := range n {
-			if x := vectors.At(i, column); math.Abs(x) > math.Abs(largest)*(1+1e-9) {
+	for _, x := range values {
+		all += max(0, x)
+	}
+	for k := range min(2, axes) {
+		drawn += max(0, values[k])
+		column, largest := mat.Col(nil, k, &at), 0.0
+		for _, x := range column {
+			if math.Abs(x) > math.Abs(largest)*(1+1e-9) {
 				largest = x
 			}
 		}
-		for i := range n {
-			places[i][k] = vectors.At(i, column) * math.Copysign(length, length*largest)
+		for i, x := range column {
+			places[i][k] = x * math.Copysign(1, largest)
 		}
-	}
-	for _, x := range values {
-		all += max(0, x)
 	}
 	if all > 0 {
 		kept = drawn / all

@@ -44,9 +44,7 @@ var foreign = map[string][]string{
 // Root returns the whole command line. A variable of the environment may take the place of a flag,
 // such as SPDL_HOME for --home.
 func Root(out, errs io.Writer) *cobra.Command {
-	root := command.Root("spdl", "Blockchain-secured and privacy-preserving decentralised learning")
-	root.SetOut(out)
-	root.SetErr(errs)
+	root := command.Root("spdl", "Blockchain-secured and privacy-preserving decentralised learning", out, errs)
 	root.Long = "Train one model with organisations that you do not trust. spdl runs nodes and their workers, shows " +
 		"what they do, and proves it.\n\n" +
 		"Data go to standard output, all else to standard error. With -o json the data are JSON, and an error is one " +

@@ -7,12 +7,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,10 +33,7 @@ func TestMain(m *testing.M) {
 		if !named {
 			run = programOf(os.Args[1:])
 		}
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-		stop()
-		os.Exit(code)
+		command.Main(run)
 	}
 	for _, e := range os.Environ() { // not the settings of who runs the tests
 		if name, _, _ := strings.Cut(e, "="); name == stage.Variable {

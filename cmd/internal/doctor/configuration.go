@@ -61,7 +61,8 @@ func exposure(_ context.Context, h *Home) Finding {
 		found = append(found, "rpc.cors_allowed_origins has *: any web page can ask the node of a browser's host")
 	}
 	for _, l := range h.listeners() {
-		if l[0] != "p2p.laddr" && reachable(l[1]) {
+		host, _, err := net.SplitHostPort(hostPort(l[1]))
+		if l[0] != "p2p.laddr" && err == nil && host != "localhost" && !net.ParseIP(host).IsLoopback() {
 			found = append(found, fmt.Sprintf("%s is %s, which other hosts reach without TLS", l[0], l[1]))
 		}
 	}
@@ -73,16 +74,6 @@ func exposure(_ context.Context, h *Home) Finding {
 			strings.Join(found, "; "))
 	}
 	return ok("RPC, profiles, metrics and the explorer are for this host, p2p for members")
-}
-
-// reachable reports whether an address to listen on is open to other hosts.
-func reachable(address string) bool {
-	host, _, err := net.SplitHostPort(hostPort(address))
-	if err != nil || address == "" {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
 // hostPort returns an address without its scheme.

@@ -60,7 +60,6 @@ var checks = []check{
 	{"genesis", genesisFile},
 	{"genesis of others", othersGenesis},
 	{"program", program},
-	{"upgrade", upgrade},
 	{"keys", keys},
 	{"databases", databaseLock},
 	{"divergence", divergence},

@@ -17,6 +17,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/databases"
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/app"
 )
@@ -129,8 +130,14 @@ func program(ctx context.Context, h *Home) Finding {
 			return warn("restart the node if this program has replaced its own", "the node is spdl %s, this program %s",
 				info.Response.Version, version.Version)
 		}
-		return ok("spdl %s, state machine %d, CometBFT %s, as the node that runs", version.Version, app.Version,
+		found := fmt.Sprintf("spdl %s, state machine %d, CometBFT %s, as the node that runs", version.Version, app.Version,
 			version.CometBFT())
+		if u, err := client.Ask[query.UpgradeState](ctx, h.Client, "/upgrade"); err == nil && u.Planned != nil && u.Planned.Height > u.Height {
+			return warn("have the release of that version at hand: the node stops by itself after the height before, and that "+
+				"release goes on (docs/OPERATING.md, Upgrade)", "%s; upgrade %q to version %d at height %d, in %d blocks: this "+
+				"program is not it", found, u.Planned.Name, u.Planned.Version, u.Planned.Height, u.Planned.Height-u.Height)
+		}
+		return ok("%s", found)
 	}
 	if s, err := h.state(); err == nil && s != nil {
 		if err := s.Executable(); err != nil {

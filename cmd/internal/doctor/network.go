@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spdl/spdl/abci/admission"
@@ -179,19 +178,14 @@ func absentAmong(answering []string, connected map[string]string, closedBy []str
 // silentAmong probes all nodes at once. It returns the addresses of the nodes that do not answer, with their members
 // and the reasons, and of those that do.
 func (h *Home) silentAmong(ctx context.Context, addresses []string) (silent, answering []string) {
-	errs, of := make([]error, len(addresses)), map[string]string{}
+	of := map[string]string{}
 	all, _ := h.participants(ctx) // without them nodes have no names
 	for _, p := range all {
 		for _, id := range p.NodeIds {
 			of[id] = strconv.Quote(p.Moniker) + " at "
 		}
 	}
-	var wg sync.WaitGroup
-	for i, address := range addresses {
-		wg.Go(func() { errs[i] = probe.Node(ctx, address) })
-	}
-	wg.Wait()
-	for i, err := range errs {
+	for i, err := range probe.Nodes(ctx, addresses) {
 		if err == nil {
 			answering = append(answering, addresses[i])
 			continue

@@ -13,8 +13,8 @@ import (
 	"github.com/spdl/spdl/cmd/internal/history"
 )
 
-// TestCSV: a row for each round in plain numbers, an empty cell where a round has no number, and the run's name in
-// the first column where there are several.
+// TestCSV: a row for each round in plain numbers, an empty cell where a round has no number, and the run's name
+// in the first column.
 func TestCSV(t *testing.T) {
 	start := time.Unix(1000, 0)
 	measures := evaluate.Measures{Majority: 0.9, Quality: &evaluate.Quality{AUC: 0.75, Brier: 0.0625}}
@@ -26,19 +26,16 @@ func TestCSV(t *testing.T) {
 			Epsilon:     2.5,
 			Reputations: []float64{0}},
 	}}
-	var one history.Table
-	one.Add("net", &c)
-	require.Equal(t, `closed,epoch,round,height,seconds,round_seconds,accuracy,loss,epsilon,lowest_reputation,`+
+	require.Equal(t, `run,closed,epoch,round,height,seconds,round_seconds,accuracy,loss,epsilon,lowest_reputation,`+
 		`view,included,selected,guessing,recall,auc,brier
-5,1,0,3,0,,,,,0.5,0,0,0,,,,
-6,1,1,1099511627776,1.5,1.5,0.1,0.000000001,2.5,0,2,2,1,0.9,0,0.75,0.0625
-`, string(one.CSV()))
-	two := history.Table{Named: true}
-	two.Add("a,b", &c)
-	two.Add("net", &c)
-	lines := strings.Split(string(two.CSV()), "\n")
-	require.Len(t, lines, 6)
-	require.Equal(t, "run,closed,epoch,", lines[0][:17])
-	require.Equal(t, `"a,b",6,1,1,1099511627776,1.5,`, lines[2][:30], "seconds count from the first row of the chain")
-	require.Equal(t, "net,5,1,0,3,0,", lines[3][:14])
+a net,5,1,0,3,0,,,,,0.5,0,0,0,,,,
+a net,6,1,1,1099511627776,1.5,1.5,0.1,0.000000001,2.5,0,2,2,1,0.9,0,0.75,0.0625
+`, text(append([][]string{history.Columns}, c.Rows("a net")...)))
+}
+
+func text(rows [][]string) (text string) {
+	for _, row := range rows {
+		text += strings.Join(row, ",") + "\n"
+	}
+	return text
 }

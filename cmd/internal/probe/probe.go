@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -57,6 +58,19 @@ func Node(ctx context.Context, address string) error {
 		return fmt.Errorf("answers as the node %s, and the entry says %s", got, id)
 	}
 	return nil
+}
+
+// Nodes probes addresses at once. The result is in their order; nil is a node that answers, or an empty address.
+func Nodes(ctx context.Context, addresses []string) []error {
+	errs := make([]error, len(addresses))
+	var wg sync.WaitGroup
+	for i, address := range addresses {
+		if address != "" {
+			wg.Go(func() { errs[i] = Node(ctx, address) })
+		}
+	}
+	wg.Wait()
+	return errs
 }
 
 // closed reports whether the other side closed the connection.

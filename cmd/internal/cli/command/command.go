@@ -37,8 +37,10 @@ type Run struct {
 }
 
 // Root returns the root command, with the flags that every command has.
-func Root(use, short string) *cobra.Command {
+func Root(use, short string, out, errs io.Writer) *cobra.Command {
 	root := Group(use, short)
+	root.SetOut(out)
+	root.SetErr(errs)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	f := root.PersistentFlags()
 	declare(root, f, "home", "folder of the node's configuration and data", option(new(string), defaultHome()))

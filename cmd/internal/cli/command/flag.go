@@ -142,9 +142,6 @@ func (o *Option) Positive() *Option {
 	return o
 }
 
-// mostValues is the max number of values that the error of another value lists.
-const mostValues = 20
-
 // check rejects a given value.
 func (o *Option) check() error {
 	text := o.String()
@@ -162,7 +159,7 @@ func (o *Option) check() error {
 		if o.known != nil && !slices.Contains(o.known, value) {
 			some := slices.DeleteFunc(slices.Clone(o.known), func(x string) bool { return strings.Contains(x, "+") })
 			want := "want one of " + strings.Join(some, ", ")
-			if len(some) > mostValues {
+			if len(some) > 20 {
 				want = "--help lists all"
 			}
 			return fmt.Errorf("--%s is %q%s, %s", o.flag.Name, value, spelling.Suggest(value, o.known), want)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ type every struct {
 // declared returns a program whose command x has a flag of each type, and whose command needs
 // requires two.
 func declared(o *every, run func(*Run, []string) error) *cobra.Command {
-	root := Root("spdl", "")
+	root := Root("spdl", "", io.Discard, io.Discard)
 	x := New(&cobra.Command{Use: "x"}, run)
 	Flag(x, &o.text, "text", "as it is", "")
 	Flag(x, &o.yes, "yes", false, "")

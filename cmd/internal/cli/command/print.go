@@ -38,6 +38,19 @@ func (r *Run) Show(value any, text func(io.Writer)) error {
 	return enc.Encode(value)
 }
 
+// Written shows the files of a home that a command has written, and what to do next.
+func (r *Run) Written(home string, files []string, next string) error {
+	made := struct {
+		Home  string   `json:"home"`
+		Files []string `json:"files"`
+		Next  string   `json:"next"`
+	}{home, files, next}
+	return r.Show(made, func(w io.Writer) {
+		all := cmp.Or(strings.Join(files, "\n       "), "none: all are so already")
+		fmt.Fprintf(w, "home   %s\nfiles  %s\nnext   %s\n", home, all, next)
+	})
+}
+
 // Line returns a text function for Show that prints one line.
 func Line(text string) func(io.Writer) { return func(w io.Writer) { fmt.Fprintln(w, text) } }
 

@@ -7,13 +7,23 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/version"
 )
+
+// Main runs the command line of this process until it or a signal ends it, and exits with its code.
+func Main(run func(ctx context.Context, args []string, out, errs io.Writer) int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
 
 // Execute runs a command line of a root and returns its exit code. Data goes to the root's output;
 // progress, logs and errors to its error output.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +66,11 @@ func (o *statusOptions) run(r *command.Run, args []string) error {
 	}
 	if !o.offline {
 		ahead := clocks(r, o.node)
-		for i, failed := range probeAll(r.Context, f) {
+		addresses := make([]string, len(answer.Standings))
+		for i, s := range answer.Standings {
+			addresses[i] = s.Address
+		}
+		for i, failed := range probe.Nodes(r.Context, addresses) {
 			answer.Standings[i].reached(failed, ahead)
 		}
 	}
@@ -173,18 +176,4 @@ func (s standing) line() string {
 		return line + fmt.Sprintf("answers; its clock is %.0f ms off", *s.ClockMs)
 	}
 	return line + "answers"
-}
-
-// probeAll probes the addresses of all entries at once. The result is in the order of the members;
-// nil is a node that answers, or an entry without an address.
-func probeAll(ctx context.Context, f *founding.Founding) []error {
-	errs := make([]error, len(f.Entries))
-	var wg sync.WaitGroup
-	for i, e := range f.Entries {
-		if e != nil && e.Address != "" {
-			wg.Go(func() { errs[i] = probe.Node(ctx, e.Address) })
-		}
-	}
-	wg.Wait()
-	return errs
 }

@@ -1,10 +1,7 @@
 package keys
 
 import (
-	"cmp"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
@@ -12,18 +9,6 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
-
-// changed is the report of a command that rewrites key files.
-type changed struct {
-	Home  string   `json:"home"`
-	Files []string `json:"files"` // that were rewritten
-	Next  string   `json:"next"`
-}
-
-func (c changed) text(w io.Writer) {
-	files := cmp.Or(strings.Join(c.Files, "\n       "), "none: all are so already")
-	fmt.Fprintf(w, "home   %s\nfiles  %s\nnext   %s\n", c.Home, files, c.Next)
-}
 
 func keysEncrypt() *cobra.Command {
 	return command.PassphraseFlag(command.New(&cobra.Command{
@@ -57,8 +42,7 @@ func rewriting(next string, rewrite func(*command.Run, []string) ([]string, erro
 		if err != nil {
 			return err
 		}
-		made := changed{c.RootDir, done, next}
-		return r.Show(made, made.text)
+		return r.Written(c.RootDir, done, next)
 	})
 }
 
@@ -92,9 +76,8 @@ rotate the keys (spdl tx rotate).`,
 		if err := store.ChangePassphrase(passphrase); err != nil {
 			return err
 		}
-		made := changed{r.Home, []string{home.IdentityFile(r.Home)}, "make a backup: spdl backup; change the systemd " +
-			"credential, if there is one"}
-		return r.Show(made, made.text)
+		return r.Written(r.Home, []string{home.IdentityFile(r.Home)}, "make a backup: spdl backup; change the systemd "+
+			"credential, if there is one")
 	})
 	command.PassphraseFlag(cmd)
 	next.Flag(cmd, "new-passphrase-fd", "file descriptor with the new passphrase, one line (default: ask at the terminal)")

@@ -23,9 +23,7 @@ func Main(ctx context.Context, args []string, out, errs io.Writer) int {
 
 // Root returns the whole command line. The nodes and workers of a localnet are processes of this program.
 func Root(out, errs io.Writer) *cobra.Command {
-	root := command.Root("spdl-lab", "Run localnets of SPDL, compute its figures, and report what a chain did")
-	root.SetOut(out)
-	root.SetErr(errs)
+	root := command.Root("spdl-lab", "Run localnets of SPDL, compute its figures, and report what a chain did", out, errs)
 	root.Example = "  spdl-lab testnet start --stay --explorer\n" +
 		"        # four nodes train here, with web pages; in a second terminal: spdl query status --watch --node ADDRESS"
 	root.AddCommand(testnet.Commands(), testnet.Rehearse(), experiment.Command(), report.Command())

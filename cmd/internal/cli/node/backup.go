@@ -21,8 +21,6 @@ const notTaken = "a restored journal or priv_validator_state.json is older than 
 // passphraseHelp is the help of the flag for a backup's passphrase, which need not be that of the home's keys.
 const passphraseHelp = "file descriptor with the passphrase of the backup, one line (default: ask at the terminal)"
 
-type restoreOptions struct{ passphrase command.Passphrase }
-
 type backupOptions struct {
 	passphrase command.Passphrase
 	out        string
@@ -77,7 +75,7 @@ func (o *backupOptions) run(r *command.Run, c *config.Config, a home.AppConfig, 
 
 // Restore returns the command that makes a home of a backup.
 func Restore() *cobra.Command {
-	o := &restoreOptions{}
+	o := &backupOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a home of a backup; rejects a home that has data",
@@ -86,12 +84,12 @@ First make sure that the host whose keys these are is off for good: two nodes wi
 The validator of the new home signs nothing until the chain has decided two blocks without it (spdl doctor).`,
 		Example: "  spdl restore node.age --home ./node",
 		Args:    cobra.ExactArgs(1),
-	}, o.run)
+	}, o.restore)
 	o.passphrase.Flag(cmd, "passphrase-fd", passphraseHelp)
 	return cmd
 }
 
-func (o *restoreOptions) run(r *command.Run, args []string) error {
+func (o *backupOptions) restore(r *command.Run, args []string) error {
 	f, err := os.Open(args[0])
 	if err != nil {
 		return err
@@ -105,15 +103,7 @@ func (o *restoreOptions) run(r *command.Run, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
-	next := fmt.Sprintf("make sure that no other node has these keys, and then: spdl start --home %s; it fetches the "+
+	return r.Written(r.HomeText, names, fmt.Sprintf("make sure that no other node has these keys, and then: spdl start --home %s; it fetches the "+
 		"blocks, its validator signs nothing until the chain has decided %d blocks without it, and its worker sits out the "+
-		"round that is open", r.HomeText, home.PauseBlocks)
-	made := struct {
-		Home  string   `json:"home"`
-		Files []string `json:"files"`
-		Next  string   `json:"next"`
-	}{r.HomeText, names, next}
-	return r.Show(made, func(w io.Writer) {
-		fmt.Fprintf(w, "home   %s\nfiles  %s\nnext   %s\n", made.Home, strings.Join(names, "\n       "), made.Next)
-	})
+		"round that is open", r.HomeText, home.PauseBlocks))
 }

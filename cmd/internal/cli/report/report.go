@@ -2,9 +2,11 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,9 +39,8 @@ func Command() *cobra.Command {
 			"home of a stopped node, or that\n" +
 			"of a stopped localnet or rehearsal. A chain is replayed from its blocks, as `spdl audit replay` does, and the " +
 			"model of every round is\n" +
-			"measured on the test set of the node's worker, or by its trainer. --csv writes its rounds for other programs, of " +
-			"several\n" +
-			"chains with a column run. Of a localnet with files of sites, as a rehearsal is, the page says what each site " +
+			"measured on the test set of the node's worker, or by its trainer. --csv writes the rounds of all chains for other\n" +
+			"programs, with a column run. Of a localnet with files of sites, as a rehearsal is, the page says what each site " +
 			"gains by the\n" +
 			"last model, as spdl model gain --home does. The page of several chains has their results, the parameters that " +
 			"differ, and\n" +
@@ -105,7 +106,7 @@ func (o *options) chains(r *command.Run, dirs []string) (text []byte, found, err
 		}
 	}
 	var runs []page.Run
-	points := &history.Table{Named: len(dirs) > 1}
+	points := [][]string{history.Columns}
 	for i, dir := range dirs {
 		h, m, doc, err := read(r, folders[i])
 		if err == nil && len(dirs) == 1 {
@@ -118,7 +119,7 @@ func (o *options) chains(r *command.Run, dirs []string) (text []byte, found, err
 		if d := h.Audit.Divergence; d != nil {
 			found = errors.Join(found, fmt.Errorf("%s: %w", dir, d))
 		}
-		points.Add(dir, h)
+		points = append(points, h.Rows(dir)...)
 		runs = append(runs, page.Run{Name: dir, Chain: h, Attacks: m.Attackers(), Net: settingsOf(m)})
 	}
 	if len(runs) == 1 {
@@ -127,7 +128,9 @@ func (o *options) chains(r *command.Run, dirs []string) (text []byte, found, err
 		text, err = page.SideBySide(runs, of)
 	}
 	if err == nil && o.csv != "" {
-		err = command.WriteOut(o.csv, points.CSV())
+		var out bytes.Buffer
+		_ = csv.NewWriter(&out).WriteAll(points) // to memory
+		err = command.WriteOut(o.csv, out.Bytes())
 	}
 	return text, found, err
 }
@@ -149,17 +152,13 @@ func settingsOf(m testnet.Manifest) map[string]string {
 	return of
 }
 
-// netIn returns the folder of the net of a rehearsal, and every other folder itself.
-func netIn(dir string) string {
-	if net := filepath.Join(dir, "net"); testnet.Made(net) {
-		return net
-	}
-	return dir
-}
-
-// homeIn returns the home of a chain's node in a folder: the folder itself, or the first home of a localnet.
+// homeIn returns the home of a chain's node in a folder: the folder itself, or the first home of a localnet, which may
+// be a rehearsal's.
 func homeIn(dir string) (folder string, ok bool) {
-	if dir = netIn(dir); testnet.Made(dir) {
+	if net := filepath.Join(dir, "net"); testnet.Made(net) {
+		dir = net
+	}
+	if testnet.Made(dir) {
 		dir = filepath.Join(dir, "node0")
 	}
 	_, err := os.Stat(filepath.Join(dir, "config", "genesis.json"))

@@ -3,7 +3,6 @@ package pages
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -268,12 +267,5 @@ func (all charts) tables() (out []table) {
 	for _, c := range all {
 		out = append(out, c.table())
 	}
-	return out
-}
-
-// newestFirst returns the last n points, the newest first.
-func newestFirst(points []chainview.Point, n int) []chainview.Point {
-	out := slices.Clone(points[max(0, len(points)-n):])
-	slices.Reverse(out)
 	return out
 }

@@ -46,7 +46,9 @@ func home(r *Request) Content {
 	}
 	b := homePage{Progress: r.progress(now.Status, points), Standings: all[:min(some, len(all))], People: len(all),
 		More: max(0, len(all)-some), Names: namesOf(all), Budget: now.Params.Privacy.Epsilon,
-		Unmeasured: r.WhyUnmeasured(), Lead: r.Leader(), Last: lastMeasured(points), Rounds: newestFirst(points, lastRounds)}
+		Unmeasured: r.WhyUnmeasured(), Lead: r.Leader(), Last: lastMeasured(points),
+		Rounds: slices.Clone(points[max(0, len(points)-lastRounds):])}
+	slices.Reverse(b.Rounds)
 	b.Condition.Standstill = r.Standstill()
 	b.Condition.Learning, b.Condition.Poor = chainview.Learning(now.Status.Done, now.Params.Model.Classes, points)
 	b.Apart = slices.DeleteFunc(slices.Clone(all),

@@ -54,12 +54,7 @@ func participant(r *Request) Content {
 	if r.Err() != nil {
 		return Content{}
 	}
-	b.Standing = all[index]
-	for _, st := range all {
-		if st.Active {
-			b.Active++
-		}
-	}
+	b.Standing, b.Active = all[index], r.Course().Status.Participants
 	b.Verify, _, _ = r.verifying(0, fmt.Sprintf("participant %d", index))
 	newest := slices.Clone(results)
 	slices.Reverse(newest)
