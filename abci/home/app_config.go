@@ -315,9 +315,4 @@ func isListenable(address string) bool {
 }
 
 // InHome returns path, a path in app.toml, as an absolute path. If path is relative, it begins in the home.
-func InHome(c *config.Config, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(c.RootDir, path)
-}
+func InHome(c *config.Config, path string) string { return sandbox.From(c.RootDir, path) }

@@ -1,6 +1,7 @@
 package home
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -77,11 +78,11 @@ func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 
 // NodeState holds functions that return the state of a node's validator and worker.
 type NodeState struct {
-	SignerAway      func() bool  // whether the signer at priv_validator_laddr is not connected
-	BlocksSinceVote func() int64 // the value of query.Home.BlocksSinceVote
-	SignsNothing    func() bool  // whether the validator waits for the end of the home's SignPause
-	WorkerStopped   func() bool  // whether the worker has stopped and the validator continues
-	WorkerFails     func() bool  // whether its last attempt gave no gradient
+	SignerAway      func() bool         // whether the signer at priv_validator_laddr is not connected
+	BlocksSinceVote func() int64        // the value of query.Home.BlocksSinceVote
+	SignsNothing    func() bool         // whether the validator waits for the end of the home's SignPause
+	WorkerStopped   func() bool         // whether the worker has stopped and the validator continues
+	WorkerStep      func() *worker.Step // nil before the first
 }
 
 // Declaration makes, from a state, the node's declaration about its own home.
@@ -120,10 +121,15 @@ func DeclarationOf(c *config.Config, a AppConfig, p Participant, v NodeState) De
 				}
 			}
 		}
-		if v.WorkerStopped() {
-			h.Worker = query.WorkerStopped
-		} else if v.WorkerFails() {
+		slow, step := false, cmp.Or(v.WorkerStep(), new(worker.Step))
+		h.Step, slow = step.Text(a.Proposal.Wait.Duration)
+		switch {
+		case v.WorkerStopped():
+			h.Worker, h.Step = query.WorkerStopped, ""
+		case step.Fails:
 			h.Worker = query.WorkerFails
+		case slow:
+			h.Worker = query.WorkerSlow
 		}
 		return h
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/p2p"
+
+	"github.com/spdl/spdl/internal/wait"
 )
 
 const (
@@ -135,10 +137,7 @@ func (r *redialer) connect(ctx context.Context, peer string, id p2p.ID) error {
 	for _, ip := range ips {
 		r.peers.AddAddress(ip.String())
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(rand.N(maxDialDelay)):
-	}
+	_ = wait.For(ctx, rand.N(maxDialDelay)) // no dial follows the end of ctx
 	for _, ip := range ips {
 		var address *p2p.NetAddress
 		if address, err = p2p.NewNetAddressString(string(id) + "@" + net.JoinHostPort(ip.String(), port)); err != nil {

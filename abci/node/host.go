@@ -21,7 +21,7 @@ type host struct {
 func (r *Running) newHost(c *config.Config, a home.AppConfig, own home.Participant) *host {
 	return &host{Network: r.network, running: r, timeout: newProposeTimeout(c.Consensus),
 		Declaration: home.DeclarationOf(c, a, own, home.NodeState{WorkerStopped: r.workerStopped.Load,
-			WorkerFails: r.workerFails.Load, SignerAway: func() bool { return r.remote.isAway() },
+			WorkerStep: r.workerStep.Load, SignerAway: func() bool { return r.remote.isAway() },
 			BlocksSinceVote: r.votes.silent.Load, SignsNothing: func() bool { return r.paused.IsPaused() }})}
 }
 

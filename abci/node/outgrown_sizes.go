@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/libs/log"
+
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // outgrownInterval is the interval at which a node checks whether the chain has outgrown the node's
@@ -16,12 +18,7 @@ const outgrownInterval = 5 * time.Second
 // transactions have outgrown the limits, it warns once.
 func (r *Running) watchSizes(ctx context.Context, logger log.Logger) {
 	warned := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(outgrownInterval):
-		}
+	for wait.For(ctx, outgrownInterval) == nil {
 		s := r.Application.State()
 		if s == nil {
 			continue

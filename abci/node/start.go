@@ -76,9 +76,9 @@ type Running struct {
 	paused        *home.PausedValidator // nil if another process has the validator's key
 	validatorLock io.Closer             // nil if another process has the validator's key
 	upgradeHalt   *upgradeHalt
-	worker        chan error  // receives the worker's result, once
-	workerStopped atomic.Bool // whether the validator goes on without its worker
-	workerFails   atomic.Bool // whether the worker's last attempt gave no gradient
+	worker        chan error                  // receives the worker's result, once
+	workerStopped atomic.Bool                 // whether the validator goes on without its worker
+	workerStep    atomic.Pointer[worker.Step] // nil before the first
 	failures      chan error
 	haltReason    atomic.Pointer[string] // CometBFT's text about a consensus failure; nil if there was none
 	dataDir       string

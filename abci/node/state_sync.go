@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // errSync means that a state sync can no longer succeed.
@@ -50,9 +52,6 @@ func watchSync(ctx context.Context, times func() (offered, taken time.Time, done
 			return fmt.Errorf("%w: peers offer snapshots, and none has sent a right chunk of one in %v; %s", errSync, p.chunk,
 				syncRemedy)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(p.interval):
-		}
+		_ = wait.For(ctx, p.interval) // the loop ends with ctx
 	}
 }

@@ -31,7 +31,7 @@ func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppC
 		r.worker <- err
 		return err
 	}
-	conf.Follow, conf.Fails = true, r.workerFails.Store
+	conf.Follow, conf.Says = true, func(s worker.Step) { r.workerStep.Store(&s) }
 	go func() { r.worker <- r.runWorker(ctx, chain, conf, logger) }()
 	return nil
 }

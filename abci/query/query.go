@@ -83,6 +83,9 @@ const WorkerStopped = "stopped"
 // WorkerFails is a value of Home.Worker: the last attempt gave no gradient, as where the trainer failed or was late.
 const WorkerFails = "no gradient"
 
+// WorkerSlow is a value of Home.Worker: its training steps take more than half of the time for which a round waits.
+const WorkerSlow = "slow"
+
 // ValidatorPaused is a value of Home.Validator: after a restore the validator signs nothing until the chain has decided
 // blocks without it.
 const ValidatorPaused = "paused"
@@ -98,7 +101,8 @@ type Home struct {
 	// last commit has one, or if the participant has no validator.
 	BlocksSinceVote int64  `json:"blocks_since_vote,omitempty"`
 	Validator       string `json:"validator,omitempty"` // ValidatorPaused; otherwise empty
-	Worker          string `json:"worker,omitempty"`    // WorkerStopped, WorkerFails or empty
+	Worker          string `json:"worker,omitempty"`    // WorkerStopped, WorkerFails, WorkerSlow or empty
+	Step            string `json:"step,omitempty"`      // what a worker does for a second or more (worker.Step.Text)
 	// Convicted is the offence that is on record against the participant (app.Conviction), empty if there is none.
 	Convicted string `json:"convicted,omitempty"`
 	// Resting is whether rounds close without waiting for the participant, because it was late.

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"crypto/ed25519"
+	"fmt"
 	"time"
 
 	"github.com/spdl/spdl/app/params"
@@ -58,7 +59,36 @@ type Config struct {
 	Turns chan struct{}
 	// StepDelay is added to every training step, to simulate a task with slow steps.
 	StepDelay time.Duration
-	// Log takes messages for the operator, and Fails whether the last attempt gave no gradient. They may be nil.
-	Log   func(message string, keyvals ...any)
-	Fails func(bool)
+	// Log takes messages for the operator, and Says the worker's step whenever that changes. They may be nil.
+	Log  func(message string, keyvals ...any)
+	Says func(Step)
+}
+
+// These are the values of Step.Does.
+const (
+	starts   = "starting the trainer"
+	computes = "computing a gradient"
+)
+
+// Step is what a worker is at.
+type Step struct {
+	Does  string        // what the worker does since Since; "" while it waits for the chain
+	Since time.Time     // in the clock of this machine
+	Round uint64        // the open round
+	Took  time.Duration // of the last attempt at a gradient; 0 before the first
+	Fails bool          // whether that attempt gave no gradient, as where the trainer failed or was late
+}
+
+// Text describes a step of a second or more, "" for a shorter one. isSlow reports whether steps take more than half of
+// the time for which a round waits.
+func (s Step) Text(wait time.Duration) (text string, isSlow bool) {
+	lasts, wait := time.Since(s.Since), wait.Round(10*time.Millisecond)
+	isSlow = s.Took > max(time.Second, wait/2) || s.Does == computes && lasts > max(time.Second, wait)
+	switch {
+	case s.Does != "" && lasts >= time.Second:
+		text = fmt.Sprintf("%s for %v (round %d; a round waits %v)", s.Does, lasts.Round(time.Second), s.Round, wait)
+	case isSlow:
+		text = fmt.Sprintf("its steps take %v, and a round waits %v", s.Took.Round(100*time.Millisecond), wait)
+	}
+	return text, isSlow
 }

@@ -11,6 +11,7 @@ import (
 // Open returns the trainer with which a worker begins a task's epoch.
 func Open(ctx context.Context, c Config, t Task) (*Trainer, error) {
 	w := &worker{Config: c, task: &t}
+	w.Says = func(Step) {}
 	if c.External != nil {
 		return w.startExternal(ctx)
 	}

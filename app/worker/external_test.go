@@ -67,12 +67,21 @@ func TestExternalToTheEnd(t *testing.T) {
 		}
 		return nil
 	}}
-	c, conf, fails := externalChain(6), externalConfig(t, f), []bool(nil)
-	conf.Fails = func(is bool) { fails = append(fails, is) }
+	c, conf, fails, does := externalChain(6), externalConfig(t, f), []bool(nil), worker.Step{}
+	conf.Says = func(s worker.Step) {
+		if s.Does == "" {
+			fails = append(fails, s.Fails)
+		} else if does = s; len(fails) > 0 {
+			require.Equal(t, fails[len(fails)-1], s.Fails, "a new attempt does not hide that the last one failed")
+		}
+	}
 	require.NoError(t, worker.Run(within(t), c, conf))
 	require.True(t, c.state.Finished())
 	require.True(t, f.closed)
 	require.Equal(t, slices.Repeat([]bool{true, true, false}, 6), fails, "the node says whether the last attempt failed")
+	require.Equal(t, "computing a gradient", does.Does)
+	require.EqualValues(t, 5, does.Round)
+	require.Positive(t, does.Took)
 	gradients := c.gradients()
 	require.Len(t, gradients, 6)
 	for round, hashes := range gradients {
@@ -207,4 +216,28 @@ func TestTrainerThatDoesNotStartInAnEpoch(t *testing.T) {
 	ctx, cancel := context.WithTimeout(within(t), 5*time.Second)
 	defer cancel()
 	require.NoError(t, worker.Run(ctx, c, conf))
+}
+
+// TestStepText: a step of a second or more is told with the wait of a round, and is slow beside that.
+func TestStepText(t *testing.T) {
+	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
+	const computes, wait = "computing a gradient", 20 * time.Second
+	for want, s := range map[string]worker.Step{
+		"": {Does: computes, Since: ago(100 * time.Millisecond), Took: time.Second},
+		"computing a gradient for 14s (round 3; a round waits 20s)": {Does: computes, Since: ago(14 * time.Second), Round: 3},
+		"starting the trainer for 31s (round 0; a round waits 20s)": {Does: "starting the trainer",
+			Since: ago(31 * time.Second)},
+	} {
+		text, isSlow := s.Text(wait)
+		require.Equal(t, want, text)
+		require.False(t, isSlow, text)
+	}
+	for want, s := range map[string]worker.Step{
+		"its steps take 18s, and a round waits 20s":                 {Took: 18 * time.Second},
+		"computing a gradient for 21s (round 0; a round waits 20s)": {Does: computes, Since: ago(21 * time.Second)},
+	} {
+		text, isSlow := s.Text(wait)
+		require.Equal(t, want, text)
+		require.True(t, isSlow, text)
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // Computed is the message that a worker logs for every gradient that it computed.
@@ -114,14 +115,16 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 		return nil, err
 	}
 	start := time.Now()
-	if err := sleep(ctx, w.StepDelay); err != nil {
+	w.says(computes, w.step.Fails)
+	if err := wait.For(ctx, w.StepDelay); err != nil {
 		return nil, err
 	}
 	t, stats, err := w.makeGradient(ctx, trainer, spent)
+	w.step.Took = time.Since(start)
 	if err != nil {
 		return nil, err
 	}
-	said := []any{"round", w.task.Round, "took", time.Since(start)}
+	said := []any{"round", w.task.Round, "took", w.step.Took}
 	if w.LogLoss && !trainer.external {
 		said = append(said, "loss", stats.Loss)
 	}

@@ -74,6 +74,7 @@ func (w *worker) startExternal(ctx context.Context) (*Trainer, error) {
 	}
 	epoch := w.task.Epoch
 	for pause := w.Retry; ; pause = min(2*pause, time.Minute) {
+		w.says(starts, w.step.Fails)
 		examples, err := w.External(ctx, *w.task)
 		if err == nil {
 			trainer, err := NewExternal(w.task.Params, examples, w.Source)
@@ -86,7 +87,7 @@ func (w *worker) startExternal(ctx context.Context) (*Trainer, error) {
 			return nil, ctx.Err()
 		}
 		w.Log("the trainer has not started, it is tried again", "err", err, "after", pause)
-		w.Fails(true)
+		w.says("", true)
 		for again := time.Now().Add(pause); time.Now().Before(again); {
 			if err := w.awaitNext(ctx, time.Until(again)); err != nil {
 				return nil, err

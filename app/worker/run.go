@@ -11,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/internal/wait"
 	"github.com/spdl/spdl/privacy"
 )
 
@@ -19,6 +20,7 @@ type worker struct {
 	Config
 	chain         Chain
 	task          *Task
+	step          Step           // what Says was told last
 	lastLog       string         // the last message of logOnce
 	policyPrivacy params.Privacy // the privacy parameters that Policy returned for the epoch
 
@@ -38,8 +40,8 @@ type worker struct {
 // epochs. It retries every failed call to the chain, so Run does not end if the chain is unreachable.
 func Run(ctx context.Context, chain Chain, c Config) error {
 	c.Retry = cmp.Or(max(c.Retry, 0), 500*time.Millisecond)
-	if c.Fails == nil {
-		c.Fails = func(bool) {}
+	if c.Says == nil {
+		c.Says = func(Step) {}
 	}
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
@@ -206,19 +208,12 @@ func (w *worker) reload(ctx context.Context) {
 	}
 }
 
-func (w *worker) pause(ctx context.Context) error { return sleep(ctx, w.Retry) }
+func (w *worker) pause(ctx context.Context) error { return wait.For(ctx, w.Retry) }
 
-// sleep returns after d, or with the context's error if the context ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
+// says tells the node what the worker begins, "" for waiting, and whether its last attempt gave no gradient.
+func (w *worker) says(does string, fails bool) {
+	w.step.Does, w.step.Since, w.step.Round, w.step.Fails = does, time.Now(), w.task.Round, fails
+	w.Says(w.step)
 }
 
 // follow trains in the task's epoch, and with Follow in every later epoch.
@@ -277,7 +272,7 @@ func (w *worker) train(ctx context.Context) error {
 func (w *worker) trainRounds(ctx context.Context, trainer *Trainer, epoch uint64) (isSpent bool, err error) {
 	for !w.task.Finished && w.task.Epoch == epoch {
 		t, err := w.gradient(ctx, trainer)
-		w.Fails(errors.Is(err, errNoGradient))
+		w.says("", errors.Is(err, errNoGradient))
 		switch {
 		case errors.Is(err, errNoGradient):
 			w.logOnce("no gradient, nothing signed and nothing spent: " + err.Error())

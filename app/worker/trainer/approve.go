@@ -134,9 +134,7 @@ func (c Code) has(rel string) bool {
 // relativeTo returns the absolute form of a path that begins in dir, and the path from folder to the
 // file to which it leads. If there is no such file, rel is "".
 func relativeTo(folder, path, dir string) (rel, absolute string) {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
+	path = sandbox.From(dir, path)
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", path
@@ -148,14 +146,11 @@ func relativeTo(folder, path, dir string) (rel, absolute string) {
 	return rel, path
 }
 
-// existing returns the absolute form of a path of data that begins in dir, because the trainer starts
-// in a copy of its folder. It returns a name that is no file, which the trainer understands, as it is.
+// existing returns the absolute form of a path of data that begins in dir, because the trainer may start
+// in a copy of its folder, and spdl_trainer looks for a relative path in the folder of the script. It returns a name that is no file, which the trainer understands, as it is.
 func existing(data, dir string) string {
-	path, err := filepath.Abs(filepath.Join(dir, data))
-	if err != nil || data == "" || filepath.IsAbs(data) {
-		return data
-	}
-	if _, err := os.Stat(path); err != nil {
+	path, err := filepath.Abs(sandbox.From(dir, data))
+	if _, missing := os.Stat(path); err != nil || missing != nil || data == "" {
 		return data
 	}
 	return path

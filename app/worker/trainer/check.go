@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/spdl/spdl/app/params"
 )
@@ -88,6 +90,7 @@ const (
 	numCopies  = 5 // the number of copies of one example in each group that equalRows sends
 	// answerPause is the time after an answer in which the check waits for a second answer, which is a fault.
 	answerPause = 500 * time.Millisecond
+	worthSaying = 5 * time.Second // a check that takes longer says so
 )
 
 // inspection is a check in progress.
@@ -96,10 +99,11 @@ type inspection struct {
 	config Config
 	// x holds the parameters at which the trainer computes gradients, and batch the indices of the
 	// examples or groups that the check asks for.
-	x      []float64
-	batch  []int
-	random *rand.Rand
-	report Report
+	x       []float64
+	batch   []int
+	singles [][]float64 // what alone returns
+	random  *rand.Rand
+	report  Report
 }
 
 // Inspect starts a trainer, sends it requests that reveal a breach of the guarantee, and returns a
@@ -111,8 +115,10 @@ func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, ba
 	}
 	c.Pause = time.Nanosecond // after a failure the trainer restarts at once
 	t, err := Start(ctx, c, m, p)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return unstartedReport(err, m), nil
+	} else if err != nil { // the program was stopped, and did not fail
+		return Report{}, ctx.Err()
 	}
 	defer t.Close()
 	i := &inspection{t: t, config: c, random: rand.New(rand.NewPCG(seed, 0))}
@@ -154,8 +160,8 @@ type demand struct {
 // texts name the unit of privacy.
 func (i *inspection) demands() []demand {
 	all := []demand{
+		{"a batch is answered in time", i.checkTime}, // the first, because it says how long the others take
 		{"an empty batch gives 0", i.empty},
-		{"a batch is answered in time", i.checkTime},
 		{"the same question gets the same answer", i.checkRepetition},
 		{"the order of the batch does not matter", i.checkOrder},
 		{"an example alone is within the clip norm", i.checkSingles},
@@ -203,7 +209,7 @@ func (i *inspection) unclippedSum(ctx context.Context, units []int) ([]float64, 
 		return out, i.t.ClippedSum(ctx, out, i.x, units)
 	}
 	if i.t.unit == params.UnitGroup {
-		units = flatten(i.t.examplesOf(units))
+		units = slices.Concat(i.t.examplesOf(units)...)
 	}
 	err := i.t.withChild(ctx, func(ctx context.Context, k *child) error {
 		return k.ask(ctx, frameGradient, gradientBody(i.x, units), func(r *reply) error {
@@ -228,8 +234,15 @@ func (i *inspection) empty(ctx context.Context) (string, error) {
 func (i *inspection) checkTime(ctx context.Context) (string, error) {
 	start := time.Now()
 	_, err := i.unclippedSum(ctx, i.batch)
-	i.report.StepMS = float64(time.Since(start).Microseconds()) / 1000
-	return fmt.Sprintf("%d %ss took %.0f ms", len(i.batch), i.unitNoun(), i.report.StepMS), err
+	took := time.Since(start)
+	i.report.StepMS = float64(took.Microseconds()) / 1000
+	note := fmt.Sprintf("%d %ss took %.0f ms", len(i.batch), i.unitNoun(), i.report.StepMS)
+	// compareSums asks for two batches, checkRemoval for one and for each that lacks an example, alone for each example.
+	asks := 2*2 + 1 + 2*min(maxChecked, len(i.batch))
+	if rest := took * time.Duration(asks); err == nil && rest > worthSaying {
+		i.t.config.Log(fmt.Sprintf("%s: the rest of the check takes up to about %v", note, rest.Round(time.Second)))
+	}
+	return note, err
 }
 
 // compareSums compares the trainer's sum over the batch with its sum over other. The list other has the same examples,
@@ -260,48 +273,54 @@ func (i *inspection) checkOrder(ctx context.Context) (string, error) {
 }
 
 func (i *inspection) checkSingles(ctx context.Context) (string, error) {
-	most := 0.0
-	for _, k := range i.batch[:min(maxChecked, len(i.batch))] {
-		s, err := i.unclippedSum(ctx, []int{k})
-		if err != nil {
-			return "", err
-		}
+	most, all, err := 0.0, [][]float64(nil), error(nil)
+	if all, err = i.alone(ctx); err != nil {
+		return "", err
+	}
+	for _, s := range all {
 		most = max(most, norm(s))
 	}
 	if i.t.model.Clipping == params.ClippingSum {
-		return fmt.Sprintf("the largest norm of %d is %.4g, clipped to %g",
-			min(maxChecked, len(i.batch)), most, i.t.clip), nil
+		return fmt.Sprintf("the largest norm of %d is %.4g, clipped to %g", len(all), most, i.t.clip), nil
 	}
-	return fmt.Sprintf("SPDL clips to %g, the largest norm of %d before is %.4g", i.t.clip, min(maxChecked, len(i.batch)),
-		most), nil
+	return fmt.Sprintf("SPDL clips to %g, the largest norm of %d before is %.4g", i.t.clip, len(all), most), nil
+}
+
+// alone returns the sum over each of the first examples of the batch alone, of at most maxChecked. It asks for each once.
+func (i *inspection) alone(ctx context.Context) ([][]float64, error) {
+	for _, k := range i.batch[len(i.singles):min(maxChecked, len(i.batch))] {
+		s, err := i.unclippedSum(ctx, []int{k})
+		if err != nil {
+			return nil, err
+		}
+		i.singles = append(i.singles, s)
+	}
+	return i.singles, nil
 }
 
 // checkRemoval leaves out one example of the batch, and compares the change of the sum with the
 // gradient of that example alone. The two differ if gradients depend on other examples, as with
 // batch normalisation, or if the trainer's sum is not a sum.
 func (i *inspection) checkRemoval(ctx context.Context) (string, error) {
+	all, err := i.alone(ctx)
+	if err != nil {
+		return "", err
+	}
 	whole, err := i.unclippedSum(ctx, i.batch)
 	if err != nil {
 		return "", err
 	}
 	worst := 0.0
-	for at, k := range i.batch[:min(maxChecked, len(i.batch))] {
+	for at, one := range all {
 		rest, err := i.unclippedSum(ctx, append(append([]int(nil), i.batch[:at]...), i.batch[at+1:]...))
 		if err != nil {
 			return "", err
 		}
-		one, err := i.unclippedSum(ctx, []int{k})
-		if err != nil {
-			return "", err
-		}
-		change := make([]float64, len(whole))
-		for j := range change {
-			change[j] = whole[j] - rest[j]
-		}
+		change := floats.SubTo(rest, whole, rest)
 		worst = max(worst, norm(change))
 		if !isNear(change, one, max(norm(one), norm(whole))) {
 			return "", fmt.Errorf("%s %d changes the sum of %d by norm %.4g, alone it has %.4g, and the two are %.4g "+
-				"apart: its gradient depends on the others (batch normalisation, a mean over the batch)", i.unitNoun(), k,
+				"apart: its gradient depends on the others (batch normalisation, a mean over the batch)", i.unitNoun(), i.batch[at],
 				len(i.batch), norm(change), norm(one), distance(change, one))
 		}
 	}
@@ -309,23 +328,17 @@ func (i *inspection) checkRemoval(ctx context.Context) (string, error) {
 }
 
 func (i *inspection) checkDistinct(ctx context.Context) (string, error) {
-	if len(i.batch) == 1 {
+	all, err := i.alone(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case len(all) == 1:
 		return "there is one alone", nil
+	case slices.ContainsFunc(all, func(s []float64) bool { return !isNear(all[0], s, norm(all[0])) }):
+		return "", nil
 	}
-	var first []float64
-	for n, k := range i.batch[:min(maxChecked, len(i.batch))] {
-		s, err := i.unclippedSum(ctx, []int{k})
-		if err != nil {
-			return "", err
-		}
-		if n == 0 {
-			first = s
-		} else if !isNear(first, s, norm(first)) {
-			return "", nil
-		}
-	}
-	return "", fmt.Errorf("%d %ss have one and the same gradient: the trainer does not look at the indices",
-		min(maxChecked, len(i.batch)), i.unitNoun())
+	return "", fmt.Errorf("%d %ss have one and the same gradient: the trainer does not look at the indices", len(all),
+		i.unitNoun())
 }
 
 func (i *inspection) evaluated(ctx context.Context) (string, error) {
@@ -347,29 +360,12 @@ func (i *inspection) checkOneAnswer(ctx context.Context) (string, error) {
 
 // unitNoun returns the noun for the unit of privacy.
 func (i *inspection) unitNoun() string {
-	if i.t.unit == params.UnitGroup {
-		return "group"
-	}
-	return "example"
+	return strings.TrimSuffix(params.Privacy{Unit: i.t.unit}.Units(), "s")
 }
 
 // isNear reports whether the distance of two vectors is at most tolerance times the norm scale.
-func isNear(a, b []float64, scale float64) bool {
-	return distance(a, b) <= tolerance*scale
-}
+func isNear(a, b []float64, scale float64) bool { return distance(a, b) <= tolerance*scale }
 
-func distance(a, b []float64) float64 {
-	square := 0.0
-	for j := range a {
-		square += (a[j] - b[j]) * (a[j] - b[j])
-	}
-	return math.Sqrt(square)
-}
+func distance(a, b []float64) float64 { return floats.Distance(a, b, 2) }
 
-func norm(a []float64) float64 {
-	square := 0.0
-	for _, v := range a {
-		square += v * v
-	}
-	return math.Sqrt(square)
-}
+func norm(a []float64) float64 { return floats.Norm(a, 2) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/spdl/spdl/internal/printable"
@@ -139,7 +140,7 @@ func gradientBody(x []float64, picked []int) []byte {
 // groupRequest returns the body of a GRADIENT frame for groups that the trainer clips: the number of groups, the number
 // of all indices, the sizes of the groups, the indices group by group, and the parameters.
 func groupRequest(x []float64, groups [][]int) []byte {
-	sizes, all := make([]int, len(groups)), flatten(groups)
+	sizes, all := make([]int, len(groups)), slices.Concat(groups...)
 	for i, g := range groups {
 		sizes[i] = len(g)
 	}

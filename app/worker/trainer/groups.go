@@ -97,7 +97,7 @@ func (t *Trainer) groupSum(ctx context.Context, k *child, dst, x []float64, grou
 			return t.readSum(r, dst, len(groups))
 		})
 	}
-	all, one := flatten(groups), make([]float64, len(dst))
+	all, one := slices.Concat(groups...), make([]float64, len(dst))
 	return k.ask(ctx, frameGradient, gradientBody(x, all), func(r *reply) error {
 		clear(dst)
 		at, left := -1, 0 // the current group, and the number of its rows that have not been read yet
@@ -116,9 +116,4 @@ func (t *Trainer) groupSum(ctx context.Context, k *child, dst, x []float64, grou
 		})
 		return err
 	})
-}
-
-// flatten lists the examples of groups, group by group.
-func flatten(groups [][]int) []int {
-	return slices.Concat(groups...)
 }

@@ -25,6 +25,9 @@ import (
 // ErrTrainer is wrapped by every failure of a trainer's program.
 var ErrTrainer = errors.New("trainer failed")
 
+// Pauses is the text of ErrTrainer for a call between a failure and the next start.
+const Pauses = "it starts again after a pause"
+
 // ErrUnmeasured means that a trainer cannot evaluate models.
 var ErrUnmeasured = errors.New("the trainer does not evaluate")
 
@@ -59,6 +62,12 @@ func (c Config) Check() error {
 		return err
 	}
 	path := c.Argv[0]
+	script := slices.IndexFunc(c.Argv, func(word string) bool { return word != path && !strings.HasPrefix(word, "-") })
+	if strings.HasPrefix(filepath.Base(path), "python") && script > 0 && strings.HasSuffix(c.Argv[script], ".py") {
+		if _, err := os.Stat(sandbox.From(c.Dir, c.Argv[script])); err != nil { // Python would blame the sandbox
+			return fmt.Errorf("the trainer's script: %w", err)
+		}
+	}
 	if !strings.ContainsRune(path, filepath.Separator) {
 		if _, err := exec.LookPath(path); err != nil {
 			if _, err := os.Stat(filepath.Join(c.Dir, path)); err == nil {
@@ -69,10 +78,7 @@ func (c Config) Check() error {
 		}
 		return nil
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(c.Dir, path)
-	}
-	if _, err := exec.LookPath(path); err != nil {
+	if _, err := exec.LookPath(sandbox.From(c.Dir, path)); err != nil {
 		return fmt.Errorf("%w: a script needs a first line as #!/usr/bin/env python3 and the permission to be executed "+
 			"(chmod +x), or is the argument of its interpreter", err)
 	}
@@ -128,9 +134,7 @@ func Start(ctx context.Context, c Config, m params.Model, p params.Privacy) (*Tr
 	for i, hash := range c.Approved {
 		c.Approved[i] = strings.ToLower(hash)
 	}
-	if len(c.Approved) > 0 {
-		c.Share.Data = existing(c.Share.Data, c.Dir)
-	}
+	c.Share.Data = existing(c.Share.Data, c.Dir)
 	forget, err := c.plainData(m)
 	if err != nil {
 		return nil, err
@@ -146,7 +150,7 @@ func Start(ctx context.Context, c Config, m params.Model, p params.Privacy) (*Tr
 // plainData replaces data that are a Parquet file, which Python does not read, by a CSV file, and returns what removes
 // that. A study whose own data are Parquet reads them itself.
 func (c *Config) plainData(m params.Model) (forget func() error, err error) {
-	path := existing(c.Share.Data, c.Dir)
+	path := c.Share.Data
 	var study struct{ Data string }
 	_ = json.Unmarshal([]byte(m.Config), &study) // the text may be of any form
 	if !table.IsParquet(path) || filepath.Ext(study.Data) == ".parquet" {
@@ -231,7 +235,7 @@ func (t *Trainer) withChild(ctx context.Context, call func(context.Context, *chi
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if wait := time.Until(t.nextStart); t.child == nil && wait > 0 {
-		return fmt.Errorf("%w: it starts again after a pause", ErrTrainer)
+		return fmt.Errorf("%w: "+Pauses, ErrTrainer)
 	}
 	inTime := func(do func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(ctx, t.config.Timeout)
@@ -351,13 +355,10 @@ func (t *Trainer) readSum(r *reply, dst []float64, n int) error {
 	if len(body) != 8*len(dst) {
 		return fmt.Errorf("a sum has %d bytes, want %d (%d float64)", len(body), 8*len(dst), len(dst))
 	}
-	square := 0.0
 	for j := range dst {
 		dst[j] = math.Float64frombits(binary.LittleEndian.Uint64(body[8*j:]))
-		square += dst[j] * dst[j]
 	}
-	norm := math.Sqrt(square)
-	switch most := float64(n) * t.clip; {
+	switch most, norm := float64(n)*t.clip, norm(dst); {
 	case math.IsNaN(norm) || math.IsInf(norm, 0):
 		return fmt.Errorf("the sum has a coordinate that is no finite number")
 	case t.clip > 0 && norm > most*(1+overClip):

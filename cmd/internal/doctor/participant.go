@@ -163,6 +163,13 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 		return fail("mend what the node's log says after `worker stopped`, and start the node again", "%s; the worker "+
 			"stopped: this home trains nothing", found)
 	}
+	if s.Home != nil && s.Home.Step != "" {
+		found += "; " + s.Home.Step
+	}
+	if s.Home != nil && s.Home.Worker == query.WorkerSlow {
+		return warn("a longer proposal.wait in all nodes, or a smaller batch (docs/CONFIGURATION.md, Slow training steps); "+
+			"a localnet takes --patience", "%s", found)
+	}
 	if s.Home != nil && s.Home.Worker == query.WorkerFails {
 		return warn("the node's log says why after `no gradient` or `the trainer has not started`: a trainer that failed, "+
 			"or that is slower than the rounds (spdl trainer check measures a step)", "%s; its worker made no gradient when "+

@@ -28,11 +28,7 @@ func (c *command) resolve(argv []string, dir string) (err error) {
 	c.argv = append([]string(nil), argv...)
 	byScript := false
 	if interpreter, ok := shebang(c.argv[0], c.dir); ok {
-		script := c.argv[0]
-		if !filepath.IsAbs(script) {
-			script = filepath.Join(c.dir, script)
-		}
-		c.argv = append([]string{interpreter, script}, c.argv[1:]...)
+		c.argv = append([]string{interpreter, From(c.dir, c.argv[0])}, c.argv[1:]...)
 		byScript = strings.ContainsRune(interpreter, filepath.Separator)
 	}
 	if c.argv[0], err = executablePath(c.argv[0], c.dir); err != nil {
@@ -111,8 +107,8 @@ func Find(argv []string, dir string) (Program, error) {
 // executablePath returns the path of a program. A relative path begins in dir; a name without a
 // slash is looked up in $PATH.
 func executablePath(program, dir string) (string, error) {
-	if strings.ContainsRune(program, filepath.Separator) && !filepath.IsAbs(program) {
-		program = filepath.Join(dir, program)
+	if strings.ContainsRune(program, filepath.Separator) {
+		program = From(dir, program)
 	}
 	return exec.LookPath(program)
 }
@@ -151,10 +147,7 @@ func shebang(program, dir string) (interpreter string, ok bool) {
 // folder, or the working directory if the program belongs to the system or the interpreter.
 func (c *command) ownFolder() (string, error) {
 	for _, argument := range c.argv[1:] {
-		path := argument
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(c.dir, path)
-		}
+		path := From(c.dir, argument)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return absolutePath(filepath.Dir(path), "")
 		}

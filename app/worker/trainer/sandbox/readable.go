@@ -23,13 +23,16 @@ var system = []string{
 var ofDevices = []string{"/proc/driver/nvidia", "/proc/devices", "/sys/class", "/sys/bus/pci", "/sys/devices",
 	"/sys/module/nvidia", "/sys/module/amdgpu", "/etc/OpenCL", "/etc/vulkan", "/dev/dri"}
 
-// absolutePath returns the absolute form of a path, without symbolic links. A relative path begins in dir.
-func absolutePath(path, dir string) (string, error) {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
+// From returns a path that begins in dir unless it is absolute.
+func From(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
 	}
-	return filepath.EvalSymlinks(path)
+	return filepath.Join(dir, path)
 }
+
+// absolutePath returns the absolute form of a path, without symbolic links. A relative path begins in dir.
+func absolutePath(path, dir string) (string, error) { return filepath.EvalSymlinks(From(dir, path)) }
 
 // readablePaths returns the paths that the trainer may read in addition to the paths in system: the
 // trainer's folder, interpreter and data, and the paths in s.Read. It fails with ErrSettings if a

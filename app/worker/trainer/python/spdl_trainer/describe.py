@@ -22,12 +22,13 @@ from .tensors import Unsuitable, size
 UNSUITABLE = 3  # exit code
 
 
-def describe(source: str, config: str, folder: str, most: int, adapt: str = "") -> Dict[str, Any]:
+def describe(source: str, config: str, folder: str, most: int, adapt: str = "", participants: int = 1,
+             batch: int = 0) -> Dict[str, Any]:
     """The tensors of the model that FILE.py:FUNCTION builds, the number of its examples, or of their
     groups if they have some, whether they have groups, whether they come from the data of the
     configuration, the files beside it that it imports, what is probably wrong with the model, the bound on the
-    learning rate, 0 for none, the typical norm of a gradient at the start, 0 where it is not known, and whether the
-    file has a load.
+    learning rate, 0 for none, the typical norm of a gradient at the start, 0 where it is not known, whether the
+    file has a load, and how long gradients take (steps.pace).
     most bounds the parameters. Constants are written to the weights file in folder, which the answer names for
     the configuration. adapt is "", "bias" or "lora:rank=4". The file and the function run in the file's folder,
     where the names of pretrained files are looked for."""
@@ -60,18 +61,19 @@ def describe(source: str, config: str, folder: str, most: int, adapt: str = "") 
     if arrays:
         from .weights import write
         weights = write(folder, arrays)
-    step, gradient, loads = 0.0, 0.0, hasattr(module, "load")
+    step, gradient, told, takes, loads = 0.0, 0.0, "", 0.0, hasattr(module, "load")
     if hasattr(study, "norm") and not loads:
         gradient = study.norm()
     if hasattr(study, "per_example"):
-        from .steps import longest
+        from .steps import longest, pace
         hello.clip = max(hello.clip, 2 * gradient)  # the most that the preset makes of it
         step = longest(study)
+        told, takes = pace(study, participants, batch)
     norm = getattr(getattr(study, "module", None), "norm", 0)
     examples = study.examples if groups is None else len(set(numbered(groups)))
     return {"tensors": hello.tensors, "examples": examples, "groups": groups is not None, "reads": hello.asked,
             "files": _beside(path), "warnings": getattr(study, "warnings", []), "about": getattr(study, "about", ""),
-            "weights": weights, "step": step, "gradient": gradient, "loads": loads,
+            "weights": weights, "step": step, "gradient": gradient, "loads": loads, "pace": told, "takes": takes,
             "norm": float(norm) if isinstance(norm, Real) else 0}  # a module may have a layer of that name
 
 
@@ -121,11 +123,13 @@ def main() -> None:
     p.add_argument("--folder", default=".", help="the folder from which the configuration names the data")
     p.add_argument("--adapt", default="", help="bias or lora:rank=4: what is trained of a pretrained module")
     p.add_argument("--most", type=int, default=1 << 21, help="the bound on the number of parameters")
+    p.add_argument("--participants", type=int, default=1, help="the participants, who share the examples")
+    p.add_argument("--batch", type=int, default=0, help="the examples of a step (default: all of a participant)")
     o = p.parse_args()
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the model's file prints is no answer
     try:
-        json.dump(describe(o.source, o.config, o.folder, o.most, o.adapt), out)
+        json.dump(describe(o.source, o.config, o.folder, o.most, o.adapt, o.participants, o.batch), out)
     except Unsuitable as e:
         print(e, file=sys.stderr)
         sys.exit(UNSUITABLE)

@@ -3,12 +3,15 @@ public: the module, how the chain draws its tensors, and rows that are made up."
 from __future__ import annotations
 
 import array
-from typing import Any, Dict, List
+import math
+from time import monotonic
+from typing import Any, Dict, List, Tuple
 
 import torch
 
 from .data import labels, made, readable
-from .pytorch import BLOCK, ModuleStudy
+from .groups import numbered
+from .pytorch import BLOCK, MOST as LARGEST, ModuleStudy
 from .tensors import Tensor, size
 
 DEFAULT, MOST = 2, 4  # the learning rate of spdl new, and its product with the curvature (docs/LAB.md)
@@ -59,6 +62,29 @@ def norm(study: ModuleStudy) -> float:
 def norms(g: Dict[str, torch.Tensor]) -> torch.Tensor:
     """The norm of each example's gradient."""
     return sum(t.double().flatten(1).square().sum(1) for t in g.values()).sqrt()
+
+
+def pace(study: ModuleStudy, participants: int, batch: int) -> Tuple[str, float]:
+    """How long a gradient took, in words, and the seconds that one of a round takes by that: over batch examples, or
+    groups, or with 0 over all that each of the participants has. "" and 0 where forward fails."""
+    block = max(1, min(LARGEST, BLOCK // study.each))
+    n, took = min(ROWS, block, study.examples), []
+    few = max(1, n // 16)
+    try:
+        w = study.weights(drawn(study.hello.tensors, torch.Generator().manual_seed(1)))
+        for k in (few, n):
+            start = monotonic()
+            study.per_example(w, study.x[:k].to(study.device), study.y[:k].to(study.device))
+            took.append(monotonic() - start)
+    except Exception:  # of forward
+        return "", 0.0
+    each = max(0.0, took[1] - took[0]) / max(1, n - few)  # and the rest is for a block, whatever it holds
+    groups = getattr(study, "groups", None)
+    unit = 1 if groups is None else study.examples / len(set(numbered(groups)))  # rows of it
+    rows = math.ceil(batch * unit or study.examples / participants)
+    takes = math.ceil(rows / block) * max(0.0, took[1] - n * each) + rows * each
+    return ("a gradient of %d rows took %.2g s on one core; one of a round of this study, over %d rows, takes about %.2g s"
+            % (n, took[1], rows, takes)), takes
 
 
 def rows(study: ModuleStudy, n: int) -> torch.Tensor:
