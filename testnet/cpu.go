@@ -64,14 +64,9 @@ func (s Summary) cpu() string {
 	if s.CPU == nil {
 		return ""
 	}
-	var b strings.Builder
-	b.WriteString("CPU a round: nodes")
-	for _, each := range s.CPU {
-		fmt.Fprintf(&b, " %.3f", each)
-	}
-	b.WriteString(" s")
+	text := fmt.Sprintf("CPU a round: nodes %s s", strings.Trim(fmt.Sprintf("%.3f", s.CPU), "[]"))
 	if s.WorkersCPU > 0 {
-		fmt.Fprintf(&b, ", workers without a node %.3f s", s.WorkersCPU)
+		text += fmt.Sprintf(", workers without a node %.3f s", s.WorkersCPU)
 	}
-	return b.String() + "\n"
+	return text + "\n"
 }

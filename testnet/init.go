@@ -183,6 +183,7 @@ func (m *Manifest) worker(w *home.WorkerConfig, i int) {
 	w.Partition, w.Alpha = m.Partition, m.Alpha
 	if len(m.Trainer) > 0 {
 		w.Trainer, w.TrainerDir, w.TrainerRead = m.Trainer, m.TrainerDir, m.TrainerRead
+		w.TrainerTimeout.Duration = max(w.TrainerTimeout.Duration, m.Patience)
 	}
 	w.Sandbox, w.Data = cmp.Or(m.Sandbox, w.Sandbox), cmp.Or(m.Data, w.Data)
 	if m.Data == "" && len(m.Trainer) == 0 {

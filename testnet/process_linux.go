@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -28,19 +27,10 @@ func peakOf(s *os.ProcessState) int64 {
 
 // peakOfPID returns the peak resident memory, in bytes, of a running process, 0 if it cannot be read.
 func peakOfPID(pid int) int64 {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, found := bytes.Cut(data, []byte("VmHWM:"))
-	fields := bytes.Fields(rest)
-	if !found || len(fields) == 0 {
-		return 0
-	}
-	kib, err := strconv.ParseInt(string(fields[0]), 10, 64)
-	if err != nil {
-		return 0
-	}
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := bytes.Cut(data, []byte("VmHWM:"))
+	var kib int64 // stays 0 without a number
+	_, _ = fmt.Sscan(string(rest), &kib)
 	return kib << 10
 }
 

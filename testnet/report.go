@@ -47,6 +47,9 @@ type Reporter struct {
 	// CPU returns the CPU time that the nodes and the workers without a node have used; nil for none.
 	CPU func() (nodes []time.Duration, workers time.Duration)
 
+	Warn func(string) // takes what is said once; nil for nothing
+
+	logs     map[uint32]string // of nodes with a trainer, by participant
 	spending spending
 	missing  missing
 	start    time.Time
@@ -66,7 +69,10 @@ type Running struct {
 
 // Begin starts the clock, and prints the addresses of the net and the heading.
 func (r *Reporter) Begin(x Running) error {
-	r.start, r.spending.used = time.Now(), r.CPU
+	r.start, r.spending.used, r.logs = time.Now(), r.CPU, map[uint32]string{}
+	for i := 0; i < len(x.Nodes) && len(r.Manifest.Trainer) > 0; i++ {
+		r.logs[uint32(i)] = x.Nodes[i].LogFile()
+	}
 	if r.JSON {
 		x.Type = "net"
 		return json.NewEncoder(r.Out).Encode(x)
@@ -87,8 +93,8 @@ func (r *Reporter) Begin(x Running) error {
 func (r *Reporter) Round(x Round) error {
 	r.Last = x
 	r.Count++
-	r.missing.count(x)
 	r.clear()
+	missing := r.count(x)
 	if x.Past {
 		r.past++
 		r.before++
@@ -105,13 +111,9 @@ func (r *Reporter) Round(x Round) error {
 		if x.Epoch > 0 && x.Round == 0 {
 			fmt.Fprintf(r.Out, "epoch %d\n", x.Epoch)
 		}
-		late := ""
-		if len(x.Missing) > 0 {
-			late = "  missing " + listed(x.Missing, func(p uint32) string { return fmt.Sprint(p) })
-		}
 		_, err = fmt.Fprintf(r.Out, "%5d %6d %6d %4d %8d %s %8s %9s %9s %9s%s\n",
 			x.Round, x.Height, x.Leader, x.View, x.Included, r.results(&x), spent(x.Epsilon), format("%.1f", x.LGC),
-			format("%.1f", x.GE), format("%.1f", x.BC), late)
+			format("%.1f", x.GE), format("%.1f", x.BC), missing)
 	}
 	r.bar()
 	return err

@@ -64,11 +64,8 @@ type Config struct {
 	Says func(Step)
 }
 
-// These are the values of Step.Does.
-const (
-	starts   = "starting the trainer"
-	computes = "computing a gradient"
-)
+// computes is the value of Step.Does for a step of the training.
+const computes = "computing a gradient"
 
 // Step is what a worker is at.
 type Step struct {

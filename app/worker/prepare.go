@@ -74,7 +74,7 @@ func (w *worker) startExternal(ctx context.Context) (*Trainer, error) {
 	}
 	epoch := w.task.Epoch
 	for pause := w.Retry; ; pause = min(2*pause, time.Minute) {
-		w.says(starts, w.step.Fails)
+		w.says("starting the trainer", w.step.Fails)
 		examples, err := w.External(ctx, *w.task)
 		if err == nil {
 			trainer, err := NewExternal(w.task.Params, examples, w.Source)

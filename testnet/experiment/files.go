@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cometbft/cometbft/libs/tempfile"
+
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
@@ -81,7 +83,7 @@ func (r Runner) files(e Experiment, results Results, reruns []Rerun) error {
 		return err
 	}
 	for ext, content := range map[string][]byte{"csv": table2csv(results, notes), "svg": svg, "json": raw} {
-		if err := write(filepath.Join(r.Dir, e.Name+"."+ext), content); err != nil {
+		if err := tempfile.WriteFileAtomic(filepath.Join(r.Dir, e.Name+"."+ext), content, 0o644); err != nil {
 			return err
 		}
 	}

@@ -33,24 +33,12 @@ type Results []Result
 
 // of returns the results of a panel's series.
 func (r Results) of(panel, series string) Results {
-	var out Results
-	for _, x := range r {
-		if x.Cell.Panel == panel && x.Cell.Series == series {
-			out = append(out, x)
-		}
-	}
-	return out
+	return slices.DeleteFunc(r.inPanel(panel), func(x Result) bool { return x.Cell.Series != series })
 }
 
 // inPanel returns the results of a panel.
 func (r Results) inPanel(panel string) Results {
-	var out Results
-	for _, x := range r {
-		if x.Cell.Panel == panel {
-			out = append(out, x)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(r), func(x Result) bool { return x.Cell.Panel != panel })
 }
 
 // panels and series list the panels and the series of the results, in order.

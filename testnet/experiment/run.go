@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cometbft/cometbft/libs/tempfile"
+
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
@@ -253,7 +255,7 @@ func (r Runner) compute(ctx context.Context, j job) error {
 	if err != nil {
 		return err
 	}
-	return write(j.path, raw)
+	return tempfile.WriteFileAtomic(j.path, raw, 0o644)
 }
 
 // result returns a cell's table, and the fingerprint of its last model.
@@ -272,19 +274,6 @@ func (r Runner) result(ctx context.Context, j job) (table [][]float64, model str
 	}
 	out, err := train.Run(ctx, *j.cell.Learn, data)
 	return out.Rows, train.Fingerprint(out.Model), err
-}
-
-// write replaces a file in one step.
-func write(path string, raw []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".part-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(raw)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // read returns a finished job, or an error if its file was changed or damaged.

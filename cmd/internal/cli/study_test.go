@@ -165,3 +165,32 @@ func TestWrongStudy(t *testing.T) {
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, "want one of "+strings.Join(templates.Names(), ", "))
 }
+
+// TestSlowStudy: the check asks for the batch of the parameters, and of a slow step it says what a localnet and a chain
+// need. A batch of the user's is the study's, and a script that is not there is no matter of the sandbox.
+func TestSlowStudy(t *testing.T) {
+	python, dir := stage.Python(t, "numpy"), filepath.Join(t.TempDir(), "study")
+	_, stderr, code := spdl(t, "new", dir, "--python", python, "--batch", "20")
+	require.Zero(t, code, stderr)
+	p, err := preset.Load(filepath.Join(dir, "params.json"))
+	require.NoError(t, err)
+	require.EqualValues(t, 20, p.Privacy.Batch)
+	require.InDelta(t, 0.02, p.Privacy.SamplingRate, 1e-9)
+	script := filepath.Join(dir, "train.py")
+	text, err := os.ReadFile(script)
+	require.NoError(t, err)
+	slow := strings.Replace(string(text), "        x, y = self.x[indices], self.y[indices]\n",
+		"        x, y = self.x[indices], self.y[indices]\n        __import__('time').sleep(0.6 * (len(x) >= 19))\n", 1)
+	require.NotEqual(t, string(text), slow)
+	require.NoError(t, os.WriteFile(script, []byte(slow), 0o755))
+	stdout, stderr, code := spdl(t, "trainer", "check", script, "--python", python, "--parts", "4")
+	require.Zero(t, code, stdout+stderr)
+	require.Contains(t, stdout, "20 examples took 6")
+	require.Contains(t, stderr, "20 examples took 6")
+	require.Contains(t, stderr, "ms: the rest of the check takes up to about 1")
+	require.Contains(t, stderr, "warning: a step over 20 examples takes 6")
+	require.Contains(t, stderr, "give it --patience 3s, and a chain a longer proposal.wait")
+	_, stderr, code = spdl(t, "trainer", "check", filepath.Join(dir, "trian.py"), "--python", python)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "the trainer's script: there is no file")
+}

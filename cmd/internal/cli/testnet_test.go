@@ -131,8 +131,8 @@ func TestTestnetCutShort(t *testing.T) {
 		end  func(*exec.Cmd, io.Closer) error
 		says string
 	}{
-		"Ctrl-C":   {by(os.Interrupt), "interrupted before round"},
-		"terminal": {by(syscall.SIGHUP), "interrupted before round"},
+		"Ctrl-C":   {by(os.Interrupt), "interrupted (interrupt signal received) when "},
+		"terminal": {by(syscall.SIGHUP), "interrupted (hangup signal received) when "},
 		"pipe":     {func(_ *exec.Cmd, out io.Closer) error { return out.Close() }, "nobody reads the output any more"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker/trainer"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/gradients"
 )
 
@@ -31,6 +32,8 @@ type description struct {
 	Gradient float64         `json:"gradient"` // typical norm of an example's at the start; 0 where it is not known
 	Step     float64         `json:"step"`     // bounds the learning rate; 0 for no bound
 	Loads    bool            `json:"loads"`    // load of the model's file reads the data, whose scale is not public
+	Pace     string          `json:"pace"`     // what was timed, in words; "" if nothing was
+	Patience string          `json:"patience"` // of a localnet, where its rounds do not wait for such a step; "" otherwise
 }
 
 // unsuitable is the exit code of spdl_trainer.describe for a model that SPDL cannot train.
@@ -48,21 +51,24 @@ func describe(ctx context.Context, dir, source string, c trainerConfig, o Option
 	}
 	var out, said bytes.Buffer
 	cmd := exec.CommandContext(ctx, o.Python, "-B", "-m", trainer.PackageName+".describe", source, "--config", config,
-		"--folder", dir, "--adapt", c.Adapt, "--most", strconv.Itoa(gradients.MaxDim))
+		"--folder", dir, "--adapt", c.Adapt, "--most", strconv.Itoa(gradients.MaxDim), "--participants",
+		strconv.Itoa(o.Validators), "--batch", strconv.Itoa(o.Batch))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &said
+	end := command.Elapsed(ctx, o.Log, "checking "+filepath.Base(source))
 	err = cmd.Run()
+	end()
 	words := lastLine(said.String())
 	var exit *exec.ExitError
 	switch {
+	case ctx.Err() != nil:
+		return d, errors.New("interrupted, no study is written")
 	case errors.As(err, &exit) && exit.ExitCode() == unsuitable:
 		return d, errors.New(words)
 	case errors.As(err, &exit) && trainer.MissingModule(words) != "":
 		return d, &trainer.StartError{Program: o.Python, Module: trainer.MissingModule(words)}
 	case errors.As(err, &exit):
-		file, _, _ := strings.Cut(source, ".py:")
-		place, frames := tracebackIn(said.String(), filepath.Dir(file))
-		_, _ = io.WriteString(o.Log, frames)
-		return d, fmt.Errorf("%s fails: %s%s", filepath.Base(source), place, words)
+		_, _ = io.WriteString(o.Log, strings.TrimSuffix(strings.TrimSpace(said.String()), words))
+		return d, fmt.Errorf("%s fails: %s", filepath.Base(source), words)
 	case err != nil:
 		return d, fmt.Errorf("no interpreter %s: name one with --python: %w", o.Python, err)
 	}
@@ -70,21 +76,6 @@ func describe(ctx context.Context, dir, source string, c trainerConfig, o Option
 		return d, fmt.Errorf("the description of %s is no JSON: %w", filepath.Base(source), err)
 	}
 	return d, nil
-}
-
-// tracebackIn returns the innermost place of a traceback that is in a file of a folder, "" if there is
-// none, and the traceback from its first such frame on: the frames before it are not the user's.
-func tracebackIn(traceback, folder string) (place, frames string) {
-	for line := range strings.Lines(traceback) {
-		if at, path := trainer.TracePlace(line); filepath.Dir(path) == folder {
-			if place == "" {
-				frames = ""
-			}
-			place = at
-		}
-		frames += line
-	}
-	return place, frames
 }
 
 // lastLine returns the last line of a text that is not empty.

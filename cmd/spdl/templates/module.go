@@ -178,6 +178,10 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	if d.Groups || m.grouped() {
 		p.Privacy.Unit = params.UnitGroup
 	}
+	if d.Pace != "" {
+		fmt.Fprintln(o.Log, printable.Text(d.Pace))
+	}
+	o.patience = d.Patience
 	script, err := files.ReadFile("module/train.py")
 	if err != nil {
 		return p, err
@@ -209,6 +213,9 @@ func (d description) params(c trainerConfig, o Options) (params.Params, error) {
 	own := preset.Own{Model: &m, Examples: max(1, d.Examples/o.Validators), Rounds: o.Rounds, Epsilon: o.Epsilon,
 		Norm: d.Norm, Gradient: d.Gradient}
 	p, err := preset.Make(preset.NameExternal, o.Validators, own)
+	if err == nil && o.Batch > 0 {
+		err = preset.SetBatch(&p, o.Batch)
+	}
 	if rate := &p.Training.LearningRate; o.LearningRate > 0 {
 		*rate = o.LearningRate
 	} else if d.Step > 0 && d.Step < *rate && d.Loads {

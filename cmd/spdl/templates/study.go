@@ -46,7 +46,10 @@ func (s study) write(dir, name string, o Options) error {
 }
 
 func manifest(o Options) string {
-	sites := ""
+	sites, patience := "", ""
+	if o.patience != "" {
+		patience = fmt.Sprintf("patience = %q # a training step takes about half of it\n", o.patience)
+	}
 	if len(o.Sites) > 0 {
 		sites = "sites = " + strings.ReplaceAll(fmt.Sprintf("%q", o.Sites), `" "`, `", "`) + "\n"
 	}
@@ -54,7 +57,7 @@ func manifest(o Options) string {
 validators = %d
 params = "params.json"
 trainer = [%q, "train.py"]
-%s`, o.Validators, o.Python, sites)
+%s%s`, o.Validators, o.Python, sites, patience)
 }
 
 func (s study) readme(name string, o Options) string {

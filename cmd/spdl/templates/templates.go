@@ -75,9 +75,11 @@ type Options struct {
 	Rounds       uint64    // 0 stands for the template's
 	Epsilon      float64   // 0 stands for the template's
 	LearningRate float64   // 0 stands for the template's, or for that of the module and its rows
+	Batch        int       // 0 stands for the template's, or for all examples of a participant
 	Clipping     string    // "" stands for the template's
 	Python       string    // the interpreter
 	Log          io.Writer // gets the output of a model's file that fails, warnings, and where its groups are the unit
+	patience     string    // of the localnet; "" for none
 }
 
 // Write writes a study to a folder, which must not exist or be empty. It returns the parameters.
@@ -108,7 +110,11 @@ func (t Template) params(o Options) (params.Params, error) {
 	s := t.study
 	s.Examples /= o.Validators
 	s.Rounds, s.Epsilon = cmp.Or(o.Rounds, s.Rounds), cmp.Or(o.Epsilon, s.Epsilon)
-	s.LearningRate = cmp.Or(o.LearningRate, s.LearningRate)
 	s.Model.Clipping = cmp.Or(o.Clipping, s.Model.Clipping)
-	return preset.External(o.Validators, s)
+	p, err := preset.External(o.Validators, s)
+	if err == nil && o.Batch > 0 {
+		err = preset.SetBatch(&p, o.Batch)
+	}
+	p.Training.LearningRate = cmp.Or(o.LearningRate, p.Training.LearningRate)
+	return p, err
 }

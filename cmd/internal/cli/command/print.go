@@ -13,7 +13,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
+	"time"
 
 	"github.com/cometbft/cometbft/config"
 	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
@@ -23,6 +25,7 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/internal/newfile"
 	"github.com/spdl/spdl/internal/printable"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // Show prints a value: as JSON, or as text by the given function. The function need not look at the errors of its
@@ -54,10 +57,12 @@ func (r *Run) Written(home string, files []string, next string) error {
 // Line returns a text function for Show that prints one line.
 func Line(text string) func(io.Writer) { return func(w io.Writer) { fmt.Fprintln(w, text) } }
 
-// Table prints a heading and a line for each value; tabs in them end the cells of left-aligned columns.
+// Table prints a heading, unless it is "", and a line for each value; tabs in them end the cells of left-aligned columns.
 func Table[T any](w io.Writer, heading string, all []T, line func(T) string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, heading)
+	if heading != "" {
+		fmt.Fprintln(t, heading)
+	}
 	for _, x := range all {
 		fmt.Fprintln(t, line(x))
 	}
@@ -66,6 +71,22 @@ func Table[T any](w io.Writer, heading string, all []T, line func(T) string) {
 
 // Warn writes a warning to standard error.
 func (r *Run) Warn(text string) { fmt.Fprintln(r.Err, "warning:", Plain(text)) }
+
+// elapsedTick is the pause between two lines of Elapsed.
+const elapsedTick = 5 * time.Second
+
+// Elapsed prints every few seconds what is waited for and how long already, until the returned function is called. The
+// caller writes nothing to w until then.
+func Elapsed(ctx context.Context, w io.Writer, what string) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		for start := time.Now(); wait.For(ctx, elapsedTick) == nil; {
+			fmt.Fprintf(w, "%s: %v ...\n", what, time.Since(start).Round(time.Second))
+		}
+	})
+	return func() { cancel(); done.Wait() }
+}
 
 // Plain is printable.Text.
 func Plain(text string) string { return printable.Text(text) }

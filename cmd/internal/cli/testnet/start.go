@@ -75,7 +75,7 @@ func (o *startOptions) start(r *command.Run, _ []string) (err error) {
 	}
 	report := &testnet.Reporter{Out: r.Out, JSON: r.JSON, Rounds: n.Genesis.Params.Training.Rounds,
 		Delta: n.Genesis.Params.Privacy.Delta, TestChain: n.Genesis.Params.TestChain, Model: n.Genesis.Params.Model,
-		Manifest: n.Manifest}
+		Manifest: n.Manifest, Warn: r.Warn}
 	if command.IsTerminal(r.Err) {
 		report.Progress = r.Err
 	}
@@ -109,7 +109,9 @@ func (o *startOptions) net(r *command.Run, home string) (*testnet.Net, error) {
 		if len(m.Trainer) > 0 {
 			fmt.Fprintln(r.Err, "trying the trainer, before the net is made:", command.Plain(strings.Join(m.Trainer, " ")))
 		}
+		end := command.Elapsed(r.Context, r.Err, "making the net")
 		n, err := testnet.Init(m)
+		end()
 		if err == nil && r.Named && m.Data == "" && len(m.Trainer) == 0 {
 			fmt.Fprintf(r.Err, "new net in %s: it trains the embedded MNIST, as no --data is named\n", r.HomeText)
 		}
@@ -187,10 +189,17 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 		report.CPU = p.CPU
 	}
 	patience := stillness + n.Manifest.Patience
-	still := time.AfterFunc(patience, func() {
-		fmt.Fprintf(r.Err, "no round has closed for %v: trainers may take so long to start, or for a step (spdl trainer "+
-			"check, as spdl new prints it, times one); if not, %s doctor --home %s, or the nodes' logs, such as %s, say why\n",
-			patience, command.Program("spdl"), r.InText(n.Manifest.Home), r.InText(n.Nodes[0].LogFile()))
+	var still *time.Timer
+	still = time.AfterFunc(patience, func() {
+		said, err := n.Standstill(follow)
+		if err != nil {
+			cancel(err)
+			return
+		}
+		fmt.Fprintf(r.Err, "no round has closed for %v: %s%s doctor --home %s, or the nodes' logs, such as %s, say more\n",
+			patience, command.Plain(said), command.Program("spdl"), r.InText(n.Manifest.Home),
+			r.InText(n.Nodes[0].LogFile()))
+		still.Reset(patience)
 	})
 	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: pages.url()})
 	if err == nil {
@@ -210,7 +219,7 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 			err = o.look(follow, r, n, measure, report)
 		}
 	case ctx.Err() != nil:
-		err = fmt.Errorf("interrupted before round %d of %d", report.Count, report.Rounds)
+		err = fmt.Errorf("interrupted (%v) when %d of %d rounds were closed", context.Cause(ctx), report.Count, report.Rounds)
 	case follow.Err() != nil:
 		err = context.Cause(follow)
 	}

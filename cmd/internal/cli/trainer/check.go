@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,7 +37,7 @@ nothing was refuted, 1 something was, 2 wrong use.`,
 		"folder)")
 	command.Flag(cmd, &o.clipping, "clipping", "", "check for rows or sum in place of what the parameters say").
 		Values(params.ClippingRows, params.ClippingSum)
-	command.Flag(cmd, &o.batch, "batch", 64, "examples of a batch")
+	command.Flag(cmd, &o.batch, "batch", 0, "examples of a batch (default: privacy.batch of the parameters)")
 	command.Flag(cmd, &o.seed, "seed", 1, "of the batches and parameters that are asked for")
 	command.Flag(cmd, &o.config.Timeout, "timeout", time.Minute, "time for an answer").Positive()
 	share := &o.config.Share
@@ -70,7 +69,7 @@ var ErrRefuted = errors.New("the trainer breaks its promises, and with it the pr
 
 func (o *checkOptions) run(r *command.Run, args []string) error {
 	config := o.config
-	if share := config.Share; o.batch < 1 || share.Part < 0 || share.Part >= share.Parts {
+	if share := config.Share; o.batch < 1 && r.Given(&o.batch) || share.Part < 0 || share.Part >= share.Parts {
 		return command.Usage(fmt.Errorf("--batch %d, --part %d of --parts %d: want a batch of at least 1, and a part from "+
 			"0 to one less than the parts", o.batch, share.Part, share.Parts))
 	}
@@ -88,15 +87,15 @@ func (o *checkOptions) run(r *command.Run, args []string) error {
 	config.Sandbox.Read = append(config.Sandbox.Read, o.read...)
 	config.Argv, config.Dir, config.Share.Partition, config.Share.Alpha = args, here, "iid", 1
 	config.Log = func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) }
-	if err := found(config); err != nil {
+	if err := config.Check(); err != nil {
 		return command.Usage(fmt.Errorf("trainer: %w", err))
 	}
 	p, err := o.params(args)
 	if err != nil {
 		return command.Usage(err)
 	}
-	report, err := trainer.Inspect(r.Context, config, p.Model, p.Privacy, o.batch, o.seed)
-	if err != nil {
+	report, err := trainer.Inspect(r.Context, config, p.Model, p.Privacy, cmp.Or(o.batch, int(p.Privacy.Batch)), o.seed)
+	if report.Failure = cmp.Or(report.Failure, r.Context.Err()); err != nil && r.Context.Err() == nil {
 		return command.Usage(err)
 	}
 	if fits, ok := p.Privacy.Fits(report.Examples); !ok && report.Examples > 0 {
@@ -127,6 +126,9 @@ func verdict(ctx context.Context, report trainer.Report) error {
 	var start *trainer.StartError
 	var other *trainer.TensorError
 	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("interrupted; %s was found until then", map[bool]string{true: "what is above",
+			false: "nothing"}[report.Refuted])
 	case errors.As(report.Failure, &start) && start.Module != "":
 		return fmt.Errorf("%w: %w", ErrNotStarted, lacks(ctx, start.Program, start.Module))
 	case errors.As(report.Failure, &start):
@@ -159,19 +161,6 @@ func (o *checkOptions) params(args []string) (params.Params, error) {
 	return p, nil
 }
 
-// found returns an error if the trainer's program, or the script that it runs, does not exist.
-func found(c trainer.Config) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
-	if file := script(c.Argv); file != c.Argv[0] {
-		if _, err := os.Stat(file); err != nil {
-			return fmt.Errorf("there is no script %s: %w", file, err)
-		}
-	}
-	return nil
-}
-
 // script returns the argument that looks like the trainer's file.
 func script(args []string) string {
 	for _, a := range args {
@@ -184,12 +173,10 @@ func script(args []string) string {
 
 func reportText(w io.Writer, report trainer.Report, p params.Params) {
 	tensorText(w, report.Tensors)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, f := range report.Findings {
+	command.Table(w, "", report.Findings, func(f trainer.Finding) string {
 		verdict := map[bool]string{true: "ok", false: "FAILED"}[f.Met]
-		fmt.Fprintf(t, "%s\t%s\t%s\n", verdict, f.Demand, command.Plain(f.Note))
-	}
-	_ = t.Flush()
+		return fmt.Sprintf("%s\t%s\t%s", verdict, f.Demand, command.Plain(f.Note))
+	})
 	if report.Failure != nil {
 		return
 	}

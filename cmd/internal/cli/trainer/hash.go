@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -43,12 +42,10 @@ func (o *hashOptions) run(r *command.Run, args []string) error {
 		}
 	}
 	return r.Show(code, func(w io.Writer) {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, f := range code.Files {
+		command.Table(w, "", code.Files, func(f trainer.CodeFile) string {
 			mode := map[bool]string{true: "executable"}[f.Executable]
-			fmt.Fprintf(t, "%s\t%d bytes\t%s\n", command.Plain(f.Path), f.Bytes, mode)
-		}
-		_ = t.Flush()
+			return fmt.Sprintf("%s\t%d bytes\t%s", command.Plain(f.Path), f.Bytes, mode)
+		})
 		fmt.Fprintln(w, code.Hash)
 	})
 }

@@ -57,6 +57,8 @@ func New() *cobra.Command {
 		"template's)").Positive()
 	command.Flag(cmd, &o.LearningRate, "learning-rate", 0, "learning rate (default: one for model, rows and noise)").
 		Positive()
+	command.Flag(cmd, &o.Batch, "batch", 0, "expected examples behind a gradient; the sampling rate and the noise follow "+
+		"(default: the template's, or all examples of a member)").Positive()
 	command.Flag(cmd, &o.Clipping, "clipping", "", "who clips an example's gradient: rows (SPDL) or sum (the trainer; "+
 		"default: the template's)").Values(params.ClippingRows, params.ClippingSum)
 	command.Flag(cmd, &o.Python, "python", "python3", "the interpreter, as net.toml names it")
@@ -135,12 +137,12 @@ func (o *newOptions) study(r *command.Run, dir string) error {
 		r.Warn("the ends of the columns and the names of the classes are public in params.json: for a real chain set " +
 			"bounds that do not depend on anybody's rows")
 	}
-	return showStudy(r, dir, o.Options, p, modelText(p, dir))
+	return showStudy(r, dir, o.Options, p, modelText(p, dir, o.Clipping))
 }
 
 // modelText lists the tensors, and says who clips. A tensor with a start value in the study's weights file begins at
 // it, because the chain's part, which is added, begins at zeros.
-func modelText(p params.Params, dir string) string {
+func modelText(p params.Params, dir, clipping string) string {
 	var starts map[string]any // by tensor, the header of the file; empty without one
 	if f, err := os.Open(filepath.Join(dir, templates.WeightsFile)); err == nil {
 		defer f.Close()
@@ -157,7 +159,10 @@ func modelText(p params.Params, dir string) string {
 	})
 	who, why := "SPDL", ""
 	if m.Clipping == params.ClippingSum {
-		who, why = "the trainer", ", as --clipping says, or because the rows of a batch take more than 32 MiB"
+		who, why = "the trainer", ", because the rows of a batch take more than 32 MiB"
+	}
+	if clipping != "" {
+		why = ", as --clipping says"
 	}
 	return fmt.Sprintf("%s\n%s clips each %s's gradient%s.\n", text.String(), who, unit, why)
 }
@@ -170,10 +175,10 @@ func showStudy(r *command.Run, dir string, o templates.Options, p params.Params,
 		Parameters params.Params `json:"params"`
 		Next       string        `json:"next"`
 	}{dir, p, next}, command.Line(fmt.Sprintf("%s%s: %d parameters, %d rounds, of which each takes %d %s a member; "+
-		"epsilon %g, clip norm %g, noise multiplier %g, learning rate %g: where the accuracy jumps or falls, try "+
-		"--learning-rate and a third of it.\nTry the trainer, and time it:\n  spdl trainer check %s --python %s --parts %d "+
-		"--batch %d\nRun:\n  %s",
+		"epsilon %g, clip norm %g, noise multiplier %g, learning rate %.4g: where the accuracy jumps or falls, try "+
+		"--learning-rate and a third of it.\nTry the trainer, and time it:\n  spdl trainer check %s --python %s --parts %d\n"+
+		"Run:\n  %s",
 		about, dir, p.Model.Dim(), p.Training.Rounds, p.Privacy.Batch, p.Privacy.Units(), p.Privacy.Epsilon,
 		p.Privacy.Clip, p.Privacy.NoiseMultiplier, p.Training.LearningRate, filepath.Join(dir, "train.py"), o.Python,
-		o.Validators, p.Privacy.Batch, next)))
+		o.Validators, next)))
 }

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import sysconfig
+import traceback
 from numbers import Real
 from typing import Any, Callable, Dict, List
 
@@ -61,19 +62,20 @@ def describe(source: str, config: str, folder: str, most: int, adapt: str = "", 
     if arrays:
         from .weights import write
         weights = write(folder, arrays)
-    step, gradient, told, takes, loads = 0.0, 0.0, "", 0.0, hasattr(module, "load")
+    step, gradient, told, patience, loads = 0.0, 0.0, "", "", hasattr(module, "load")
     if hasattr(study, "norm") and not loads:
         gradient = study.norm()
     if hasattr(study, "per_example"):
         from .steps import longest, pace
         hello.clip = max(hello.clip, 2 * gradient)  # the most that the preset makes of it
         step = longest(study)
-        told, takes = pace(study, participants, batch)
+        told, slow, patience = pace(study, participants, batch)
+        study.warnings += [slow] if slow else []
     norm = getattr(getattr(study, "module", None), "norm", 0)
     examples = study.examples if groups is None else len(set(numbered(groups)))
     return {"tensors": hello.tensors, "examples": examples, "groups": groups is not None, "reads": hello.asked,
             "files": _beside(path), "warnings": getattr(study, "warnings", []), "about": getattr(study, "about", ""),
-            "weights": weights, "step": step, "gradient": gradient, "loads": loads, "pace": told, "takes": takes,
+            "weights": weights, "step": step, "gradient": gradient, "loads": loads, "pace": told, "patience": patience,
             "norm": float(norm) if isinstance(norm, Real) else 0}  # a module may have a layer of that name
 
 
@@ -116,6 +118,19 @@ def _beside(path: str) -> List[str]:
     return sorted(found)
 
 
+def _failure(e: BaseException, source: str) -> str:
+    """The traceback of an error from its first frame on that is in a file of the source's folder: the frames before it
+    are not the user's. The last line has the innermost of these places."""
+    folder, frames = os.path.dirname(os.path.abspath(source)), traceback.extract_tb(e.__traceback__)
+    mine = [i for i, f in enumerate(frames) if os.path.dirname(os.path.abspath(f.filename)) == folder]
+    lines = traceback.format_list(frames[mine[0]:]) if mine else []
+    words = traceback.format_exception_only(type(e), e)
+    place = "%s:%s: " % (os.path.basename(frames[mine[-1]].filename), frames[mine[-1]].lineno) if mine else ""
+    if isinstance(e, SyntaxError) and os.path.dirname(os.path.abspath(e.filename or "")) == folder:
+        place = "%s:%s: " % (os.path.basename(e.filename or ""), e.lineno)
+    return "".join(lines + words) + place + words[-1].strip()
+
+
 def main() -> None:
     p = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     p.add_argument("source", metavar="FILE.py:FUNCTION")
@@ -133,6 +148,11 @@ def main() -> None:
     except Unsuitable as e:
         print(e, file=sys.stderr)
         sys.exit(UNSUITABLE)
+    except ModuleNotFoundError:
+        raise
+    except Exception as e:
+        print(_failure(e, o.source), file=sys.stderr)
+        sys.exit(1)
     out.close()
 
 

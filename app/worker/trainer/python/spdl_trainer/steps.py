@@ -16,6 +16,7 @@ from .tensors import Tensor, size
 
 DEFAULT, MOST = 2, 4  # the learning rate of spdl new, and its product with the curvature (docs/LAB.md)
 DRAWS, ROWS, FEWEST = 3, 32, 8
+WAIT, ANSWER = 0.5, 120  # seconds that a localnet's rounds wait for a gradient, and a worker for an answer
 STARTS = 9  # of norm, whose median one of them alone hardly moves
 
 
@@ -64,9 +65,10 @@ def norms(g: Dict[str, torch.Tensor]) -> torch.Tensor:
     return sum(t.double().flatten(1).square().sum(1) for t in g.values()).sqrt()
 
 
-def pace(study: ModuleStudy, participants: int, batch: int) -> Tuple[str, float]:
-    """How long a gradient took, in words, and the seconds that one of a round takes by that: over batch examples, or
-    groups, or with 0 over all that each of the participants has. "" and 0 where forward fails."""
+def pace(study: ModuleStudy, participants: int, batch: int) -> Tuple[str, str, str]:
+    """How long a gradient took, and one of a round takes by that: over batch examples, or groups, or with 0 over all
+    that each of the participants has. Where rounds of a localnet would not wait for it, also a warning and the patience
+    that such a net needs, else "". All are "" where forward fails."""
     block = max(1, min(LARGEST, BLOCK // study.each))
     n, took = min(ROWS, block, study.examples), []
     few = max(1, n // 16)
@@ -77,14 +79,21 @@ def pace(study: ModuleStudy, participants: int, batch: int) -> Tuple[str, float]
             study.per_example(w, study.x[:k].to(study.device), study.y[:k].to(study.device))
             took.append(monotonic() - start)
     except Exception:  # of forward
-        return "", 0.0
+        return "", "", ""
     each = max(0.0, took[1] - took[0]) / max(1, n - few)  # and the rest is for a block, whatever it holds
     groups = getattr(study, "groups", None)
     unit = 1 if groups is None else study.examples / len(set(numbered(groups)))  # rows of it
     rows = math.ceil(batch * unit or study.examples / participants)
     takes = math.ceil(rows / block) * max(0.0, took[1] - n * each) + rows * each
-    return ("a gradient of %d rows took %.2g s on one core; one of a round of this study, over %d rows, takes about %.2g s"
-            % (n, took[1], rows, takes)), takes
+    told = ("a gradient of %d rows took %.2g s on one core; one of a round of this study, over %d rows, takes about %.2g s"
+            % (n, took[1], rows, takes))
+    if takes <= WAIT:
+        return told, "", ""
+    patience = "%ds" % (2 * math.ceil(takes) + 1)
+    return told, ("a step of about %.2g s is longer than rounds of a localnet wait by default, half a second or so: net.toml "
+                  "has patience = %s, as --patience; a chain needs a longer proposal.wait%s (docs/CONFIGURATION.md, Slow "
+                  "training steps); a smaller --batch makes steps shorter"
+                  % (takes, patience, " and worker.trainer_timeout" if takes > ANSWER / 2 else "")), patience
 
 
 def rows(study: ModuleStudy, n: int) -> torch.Tensor:

@@ -1,5 +1,6 @@
 """The bound on the learning rate of a module."""
 import json
+import time
 import unittest
 
 from tests import has, hello
@@ -34,6 +35,22 @@ class TestSteps(unittest.TestCase):
         h.tensors = study.tensors()
         h.dimension = sum(int(np.prod(t["shape"])) for t in h.tensors)
         return study
+
+    def test_pace(self):
+        """A slow forward costs a step for each block of rows, and needs patience; a fast one needs none."""
+        class Slow(nn.Linear):
+            def forward(self, x):
+                time.sleep(0.3)
+                return super().forward(x)
+        x = np.zeros((300, 4), "float32")
+        told, slow, patience = steps.pace(self.study(nn.Linear(4, 2), x), 4, 0)
+        self.assertRegex(told, "^a gradient of 32 rows took .* over 75 rows, takes about ")
+        self.assertEqual((slow, patience), ("", ""))
+        self.assertRegex(steps.pace(self.study(Slow(4, 2), x), 1, 0)[0], "over 300 rows, takes about (0.9|1) s$")
+        told, slow, patience = steps.pace(self.study(Slow(4, 2), x), 1, 200)
+        self.assertIn("over 200 rows", told)
+        self.assertIn("net.toml has patience = 3s", slow)
+        self.assertEqual(patience, "3s")
 
     def images(self, side, scale=1):
         return np.random.default_rng(1).normal(scale=scale, size=(8, 1, side, side)).astype("float32")
