@@ -81,15 +81,7 @@ type Perturbation struct {
 
 // rule returns the rule of the affected links during the perturbation.
 func (x Perturbation) rule() link.Rule {
-	if x.Action == Disconnect {
-		return link.Rule{Cut: true}
-	}
-	return x.slow()
-}
-
-// slow returns the link rule of Slow.
-func (x Perturbation) slow() link.Rule {
-	return link.Rule{Delay: x.Delay, Jitter: x.Jitter, Loss: x.Loss, Rate: x.Rate}
+	return link.Rule{Cut: x.Action == Disconnect, Delay: x.Delay, Jitter: x.Jitter, Loss: x.Loss, Rate: x.Rate}
 }
 
 // validate returns an error if a perturbation is impossible in a net with that number of nodes.
@@ -114,7 +106,8 @@ func (x Perturbation) validate(nodes int) error {
 
 // validateLinks checks the fields that only Disconnect and Slow use.
 func (x Perturbation) validateLinks(nodes int) error {
-	r := x.slow()
+	r := x.rule()
+	r.Cut = false
 	switch {
 	case !actions[x.Action].links && (len(x.Peers) > 0 || x.Way != ""):
 		return fmt.Errorf("perturbation %q of node %d has peers %v and way %q: only %q and %q have them", x.Action, x.Node,

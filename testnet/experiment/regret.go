@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/testnet/experiment/figure"
@@ -100,13 +101,8 @@ func (r Results) regret(name string, against Results) figure.Line {
 }
 
 // atX returns the results of the cells at an X.
-func (r Results) atX(at float64) (out Results) {
-	for _, x := range r {
-		if x.Cell.X == at {
-			out = append(out, x)
-		}
-	}
-	return out
+func (r Results) atX(at float64) Results {
+	return slices.DeleteFunc(slices.Clone(r), func(x Result) bool { return x.Cell.X != at })
 }
 
 // exponent returns the slope of log(regret) against log(T) since the previous T: the theorem claims 0.5, and a linear

@@ -103,6 +103,7 @@ type plan struct {
 // plan lists the jobs of the experiments. A job that several experiments need is computed once.
 func (r Runner) plan(experiments []Experiment) (plan, error) {
 	out := plan{of: make([][]job, len(experiments))}
+	var repeats []job // of a training on real nodes, which come after those that measure
 	seen := map[string]bool{}
 	for i, e := range experiments {
 		all, err := r.jobsOf(e)
@@ -116,24 +117,18 @@ func (r Runner) plan(experiments []Experiment) (plan, error) {
 				continue
 			}
 			seen[j.path] = true
-			if j.cell.Learn == nil {
-				out.alone = append(out.alone, j)
-			} else {
+			switch {
+			case j.cell.Learn != nil:
 				out.together = append(out.together, j)
+			case j.cell.Real != nil:
+				repeats = append(repeats, j)
+			default:
+				out.alone = append(out.alone, j)
 			}
 		}
 	}
-	// Jobs that measure come before jobs that only repeat a training.
-	slices.SortStableFunc(out.alone, func(a, b job) int { return cmp.Compare(a.repeats(), b.repeats()) })
+	out.alone = append(out.alone, repeats...)
 	return out, nil
-}
-
-// repeats returns 1 for a job that only repeats a training on real nodes, and 0 for a job that measures.
-func (j job) repeats() int {
-	if j.cell.Real != nil {
-		return 1
-	}
-	return 0
 }
 
 // seedsOf returns the number of seeds that an experiment computes.

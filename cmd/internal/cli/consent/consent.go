@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -137,12 +139,9 @@ func choose(all []offered, epoch, prefix string) (offered, error) {
 	if err != nil {
 		return offered{}, command.Usage(fmt.Errorf("epoch %q is no number", epoch))
 	}
-	var found []offered
-	for _, f := range all {
-		if f.Epoch == n && len(prefix) <= len(f.Params) && f.Params[:len(prefix)] == prefix {
-			found = append(found, f)
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(all), func(f offered) bool {
+		return f.Epoch != n || !strings.HasPrefix(f.Params, prefix)
+	})
 	switch len(found) {
 	case 0:
 		if len(all) == 1 && all[0].State == stateBegins {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,13 +128,11 @@ func (o *options) declare(cmd *cobra.Command) {
 }
 
 // Plannable returns the names of the presets that have an epsilon.
-func Plannable() (names []string) {
-	for _, name := range preset.Names() {
-		if p, err := preset.New(name, 1); err == nil && p.Privacy.Mechanism == params.MechanismGaussian {
-			names = append(names, name)
-		}
-	}
-	return names
+func Plannable() []string {
+	return slices.DeleteFunc(preset.Names(), func(name string) bool {
+		p, err := preset.New(name, 1)
+		return err != nil || p.Privacy.Mechanism != params.MechanismGaussian
+	})
 }
 
 // complete fills in the input. A field without a flag gets the preset's value.

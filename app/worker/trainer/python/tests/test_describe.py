@@ -43,7 +43,7 @@ class TestDescribe(unittest.TestCase):
         self.assertEqual(json.loads(done.stdout), {
             "tensors": [{"name": "w", "shape": [3, 4], "init": "zeros"}, {"name": "b", "shape": [3], "init": "zeros"}],
             "examples": 10, "groups": False, "reads": False, "files": ["beside.py", "my.py"], "warnings": [],
-            "about": "", "weights": None, "step": 0, "gradient": 0, "loads": True, "norm": 0}, done.stderr)
+            "about": "", "weights": None, "step": 0, "gradient": 0, "loads": True, "norm": 0, "pace": "", "patience": ""}, done.stderr)
 
     @unittest.skipUnless(has("torch"), "no PyTorch: on Debian, apt-get install python3-torch")
     def test_a_pretrained_body_is_found_or_missed_aloud(self):
