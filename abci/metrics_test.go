@@ -210,10 +210,9 @@ func TestNone(t *testing.T) {
 	m.RecordRoundClosing(1, 2, 3, 4, 5)
 	m.Pool(1, 2)
 	m.OwnRound(true)
-	m.BlocksBehind(nil)
-	m.DiskFree(nil)
+	m.Gauge("disk_free_bytes", nil)
 	m.PeersRejected(nil, nil)
-	m.Truth(metrics.WorkerStopped, nil)
+	m.Truth("worker_stopped", nil)
 }
 
 // A metric is registered: its name, its labels but chain_id, and its text.
@@ -256,12 +255,10 @@ func (n names) Register(c prometheus.Collector) error {
 // ours returns this application's metrics in the order of their names.
 func ours() []metric {
 	n := names{prometheus.NewRegistry(), map[string]metric{}}
-	for name := range metrics.Truths {
-		metrics.New(n, "c").Truth(name, func() bool { return false })
+	for name := range metrics.Asked {
+		metrics.New(n, "c").Gauge(name, func() float64 { return 0 })
 	}
-	metrics.New(n, "c").BlocksBehind(func() int64 { return 0 })
 	metrics.New(n, "c").PeersRejected(func() int64 { return 0 }, func() int64 { return 0 })
-	metrics.New(n, "c").DiskFree(func() uint64 { return 0 })
 	return slices.SortedFunc(maps.Values(n.found), func(a, b metric) int { return strings.Compare(a.name, b.name) })
 }
 

@@ -1,6 +1,7 @@
 package home
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/crypto/ed25519"
+	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/mempool"
 	"github.com/cometbft/cometbft/types"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/internal/wait"
 )
 
 // ReadGenesis reads a home's genesis document.
@@ -109,4 +112,20 @@ func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err 
 		return g, warnings, err
 	}
 	return g, warnings, genesis.CheckValidators(doc, g)
+}
+
+// AwaitGenesis waits until the genesis time of a home or until ctx ends, and logs that it waits. It must be called
+// before the node's start. CometBFT waits too, but logs that only at level info, and no signal ends CometBFT's wait.
+func AwaitGenesis(ctx context.Context, c *config.Config, logger log.Logger) error {
+	doc, err := ReadGenesis(c)
+	if err != nil {
+		return err
+	}
+	ahead := time.Until(doc.GenesisTime)
+	if ahead <= 0 {
+		return nil
+	}
+	logger.With("module", "app").Error("the genesis time is ahead of this host's clock: waiting for it", "genesis_time",
+		doc.GenesisTime, "wait", ahead.Round(time.Second))
+	return wait.For(ctx, ahead)
 }

@@ -47,16 +47,13 @@ func checkAbsent(dir string, files ...string) error {
 // Init makes a new home: folders, keys, config.toml and app.toml, but no genesis. The home of a relay gets only a node
 // key. Init fails, and overwrites nothing, if a key, a configuration or a genesis exists.
 func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
-	return initialize(dir, c, a, new(Keystore), nil)
+	return InitEncrypted(dir, c, a, new(Keystore), nil)
 }
 
 // InitEncrypted makes a new home as Init does, with encrypted keys: no key is ever plain on the disk. It asks for the
-// passphrase only after all checks of the folder. The keystore s belongs to the home, and is unlocked afterwards.
+// passphrase only after all checks of the folder. The keystore s belongs to the home, and is unlocked afterwards. If ask
+// is nil, the keys are plain.
 func InitEncrypted(dir string, c *config.Config, a AppConfig, s *Keystore, ask Passphrase) (*Home, error) {
-	return initialize(dir, c, a, s, ask)
-}
-
-func initialize(dir string, c *config.Config, a AppConfig, s *Keystore, ask Passphrase) (*Home, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
 	}

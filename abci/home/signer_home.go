@@ -1,7 +1,6 @@
 package home
 
 import (
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"os"
@@ -83,8 +82,7 @@ func beginMove(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
 			return err
 		}
 	}
-	public := worker.PublicKeys{Signing: keys.Public(), VRF: keys.VRF.Public().(ed25519.PublicKey)}
-	if err := writePublic(publicFile(c), public); err != nil {
+	if err := writePublic(publicFile(c), ParticipantWith(keys).PublicKeys); err != nil {
 		return err
 	}
 	_, err = Set(c.RootDir, "worker.signer", m.Address)

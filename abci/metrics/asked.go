@@ -2,45 +2,36 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// The gauges that Truth registers.
-const (
-	SignerAnswers            = "signer_answers"
-	ValidatorSignerConnected = "validator_signer_connected"
-	WorkerStopped            = "worker_stopped"
-	ConsentAwaited           = "consent_awaited"
-)
-
-// Truths are their helps.
-var Truths = map[string]string{
-	SignerAnswers: "1 while the signer of the participant's keys answers, else 0; absent without worker.signer.",
-	ValidatorSignerConnected: "1 while the signer of the validator's key is connected, else 0; absent without " +
+// Asked has the gauges that Gauge and Truth register, with their helps.
+var Asked = map[string]string{
+	"blocks_behind":   "Blocks that nodes of more than f members have, and this node has not committed.",
+	"disk_free_bytes": "Bytes that the node can still write to the disk of its databases.",
+	"signer_answers":  "1 while the signer of the participant's keys answers, else 0; absent without worker.signer.",
+	"validator_signer_connected": "1 while the signer of the validator's key is connected, else 0; absent without " +
 		"priv_validator_laddr.",
-	WorkerStopped: "1 after the worker has stopped and the validator goes on without it, else 0; absent without a " +
+	"worker_stopped": "1 after the worker has stopped and the validator goes on without it, else 0; absent without a " +
 		"worker in the node.",
-	ConsentAwaited: "1 while the running epoch awaits the consent of this home, else 0; absent unless " +
+	"consent_awaited": "1 while the running epoch awaits the consent of this home, else 0; absent unless " +
 		"worker.consent asks.",
 }
 
-// Truth registers a gauge of Truths that is 1 while holds returns true, and 0 otherwise.
+// Gauge registers a gauge of Asked. Each collection of the metrics calls value for the gauge's value.
+func (m *Metrics) Gauge(name string, value func() float64) {
+	if m == nil {
+		return
+	}
+	register[prometheus.Collector](m.registry, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace,
+		Name: name, Help: Asked[name], ConstLabels: prometheus.Labels{"chain_id": m.chainID}}, value))
+}
+
+// Truth registers a gauge of Asked that is 1 while holds returns true, and 0 otherwise.
 func (m *Metrics) Truth(name string, holds func() bool) {
-	m.gaugeFunc(name, Truths[name], func() float64 {
+	m.Gauge(name, func() float64 {
 		if holds() {
 			return 1
 		}
 		return 0
 	})
-}
-
-// BlocksBehind registers a gauge of the decided blocks that the node has not committed.
-func (m *Metrics) BlocksBehind(behind func() int64) {
-	m.gaugeFunc("blocks_behind", "Blocks that nodes of more than f members have, and this node has not committed.",
-		func() float64 { return float64(behind()) })
-}
-
-// DiskFree registers a gauge of the bytes that the node can still write to the disk of its databases.
-func (m *Metrics) DiskFree(free func() uint64) {
-	m.gaugeFunc("disk_free_bytes", "Bytes that the node can still write to the disk of its databases.",
-		func() float64 { return float64(free()) })
 }
 
 // PeersRejected registers two counters of rejected connections: strangers, rejected after the
@@ -56,13 +47,4 @@ func (m *Metrics) PeersRejected(strangers, handshakes func() int64) {
 			ConstLabels: prometheus.Labels{"chain_id": m.chainID, "reason": reason}},
 			func() float64 { return float64(count()) }))
 	}
-}
-
-// gaugeFunc registers a gauge. Each collection of the metrics calls value for the gauge's value.
-func (m *Metrics) gaugeFunc(name, help string, value func() float64) {
-	if m == nil {
-		return
-	}
-	register[prometheus.Collector](m.registry, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace,
-		Name: name, Help: help, ConstLabels: prometheus.Labels{"chain_id": m.chainID}}, value))
 }

@@ -15,22 +15,22 @@ func (r *Running) registerGauges(c *config.Config, a home.AppConfig, m *metrics.
 	if m == nil {
 		return
 	}
-	m.BlocksBehind(r.blocksBehind)
+	m.Gauge("blocks_behind", func() float64 { return float64(r.blocksBehind()) })
 	rejected := r.network.Rejected()
 	m.PeersRejected(rejected.Strangers.Load, rejected.Handshakes.Load)
-	m.DiskFree(func() uint64 {
+	m.Gauge("disk_free_bytes", func() float64 {
 		free, err := home.FreeBytes(c.DBDir())
 		if err != nil {
 			return 0
 		}
-		return free
+		return float64(free)
 	})
 	if !a.Worker.Enabled {
 		return
 	}
-	m.Truth(metrics.WorkerStopped, r.workerStopped.Load)
+	m.Truth("worker_stopped", r.workerStopped.Load)
 	if a.Worker.Consent == home.ConsentAsk {
-		m.Truth(metrics.ConsentAwaited, func() bool {
+		m.Truth("consent_awaited", func() bool {
 			s := r.Application.State()
 			return s != nil && isAwaited(s)
 		})

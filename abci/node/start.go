@@ -313,10 +313,10 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 		options.Metrics.Set("build_info", 1, version.Version, fmt.Sprint(app.Version), version.CometBFT())
 	}
 	if own.Signer != nil && a.Worker.Enabled {
-		options.Metrics.Truth(metrics.SignerAnswers, func() bool { return own.Signer.Away() == "" })
+		options.Metrics.Truth("signer_answers", func() bool { return own.Signer.Away() == "" })
 	}
 	if c.PrivValidatorListenAddr != "" && !a.IsRelay() {
-		options.Metrics.Truth(metrics.ValidatorSignerConnected, func() bool { return !r.remote.isAway() })
+		options.Metrics.Truth("validator_signer_connected", func() bool { return !r.remote.isAway() })
 	}
 	options.OwnKey = own.Signing
 	r.votes = &validatorVotes{participant: own.Signing, metrics: options.Metrics, logger: options.Logger}

@@ -89,3 +89,9 @@ func (c Connections) Hint(ownID string) string {
 		"with the id %[2]s, of a copy of this home, is connected to them: stop it; closed by %[3]s",
 		len(c.ClosedBy), ownID, strings.Join(c.ClosedBy, ", "))
 }
+
+// PeerClock is an element of the answer to /clocks.
+type PeerClock struct {
+	NodeID  string  `json:"node_id"`
+	AheadMs float64 `json:"ahead_ms"` // the peer's clock minus this node's clock, too low by the message's transit time
+}

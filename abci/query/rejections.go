@@ -84,28 +84,26 @@ func (r *Rejections) Add(s *app.State, t *tx.Tx, reason string, err error) {
 	if i < 0 {
 		return
 	}
-	x := r.count(params.RoundID{Epoch: g.Epoch, Round: g.Round}, rejectionKey{g.Participant, reason}, err)
-	if !errors.Is(err, tx.ErrSignature) && !x.Signed && t.Verify(s.ChainID, s.Participants[i].PubKey) == nil {
+	x, signed := r.count(params.RoundID{Epoch: g.Epoch, Round: g.Round}, rejectionKey{g.Participant, reason}, err)
+	if !errors.Is(err, tx.ErrSignature) && !signed && t.Verify(s.ChainID, s.Participants[i].PubKey) == nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		round := r.byRound[params.RoundID{Epoch: g.Epoch, Round: g.Round}]
-		if held := round[rejectionKey{g.Participant, reason}]; held != nil && !held.Signed {
-			held.Signed = true
-			held.describe(err) // anybody may have sent the earlier gradients, which are not signed
+		if !x.Signed {
+			x.Signed = true
+			x.describe(err) // anybody may have sent the earlier gradients, which are not signed
 		}
 	}
 }
 
-// count adds one to the Count of a rejection, and returns a copy of the rejection.
-func (r *Rejections) count(at params.RoundID, key rejectionKey, err error) Rejection {
+// count adds one to the Count of a rejection, and returns the rejection and its Signed.
+func (r *Rejections) count(at params.RoundID, key rejectionKey, err error) (x *Rejection, signed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.byRound[at] == nil {
 		r.byRound[at] = map[rejectionKey]*Rejection{}
 		r.rounds = append(r.rounds, at)
 	}
-	x := r.byRound[at][key]
-	if x == nil {
+	if x = r.byRound[at][key]; x == nil {
 		x = &Rejection{Epoch: at.Epoch, Round: at.Round, Participant: key.participant, Reason: key.reason}
 		x.describe(err)
 		r.byRound[at][key] = x
@@ -117,7 +115,7 @@ func (r *Rejections) count(at params.RoundID, key rejectionKey, err error) Rejec
 		delete(r.byRound, r.rounds[0])
 		r.rounds = r.rounds[1:]
 	}
-	return *x
+	return x, x.Signed
 }
 
 // list returns the remembered rejections of the given round, or of all rounds if round is nil. They

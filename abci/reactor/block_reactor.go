@@ -268,8 +268,11 @@ func (r *BlockReactor) onWant(from p2p.Peer, m *PartRequest) error {
 // be sent, because its block is too large for a compact block, or is another block than the current
 // block and the last block. isComplete is false while this node lacks parts of the block.
 func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBlock, isComplete bool) {
-	if block := r.keptBlock(height, p); block != nil {
-		return block, true
+	r.mu.Lock()
+	kept := r.block
+	r.mu.Unlock()
+	if kept != nil && kept.hasPart(height, p) {
+		return kept, true
 	}
 	rs := r.round() // may wait for consensus, so r.mu must not be locked here
 	r.mu.Lock()
@@ -294,16 +297,6 @@ func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBl
 	}
 	r.block = block
 	return block, true
-}
-
-// keptBlock returns the last block if it includes the part p, otherwise nil.
-func (r *BlockReactor) keptBlock(height int64, p *cmtproto.Part) *compactBlock {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.block != nil && r.block.hasPart(height, p) {
-		return r.block
-	}
-	return nil
 }
 
 // keep stores a compact block whose parts were all rebuilt.
