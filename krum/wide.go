@@ -60,13 +60,13 @@ func selectWide(sq [][]*big.Int, m, q int, o Options) Result {
 			}
 			score[i].Add(score[i], term)
 		}
-		r.Score[i] = saturate(score[i])
+		r.Score[i] = Saturate(score[i])
 	}
 	order := rank(n, func(i, j int) int { return score[i].Cmp(score[j]) })
 	r.Selected = order[:m:m]
 	r.Margin = -1
 	if m < n {
-		r.Margin = saturate(new(big.Int).Sub(score[order[m]], score[order[m-1]]))
+		r.Margin = Saturate(new(big.Int).Sub(score[order[m]], score[order[m-1]]))
 	}
 	return r
 }
@@ -82,8 +82,8 @@ func bigRows(d *gradients.Distances) [][]*big.Int {
 	return rows
 }
 
-// saturate returns x, or the largest int64 if x is larger. x is not negative.
-func saturate(x *big.Int) int64 {
+// Saturate returns x, or the largest int64 if x is larger. x is not negative.
+func Saturate(x *big.Int) int64 {
 	if !x.IsInt64() {
 		return math.MaxInt64
 	}

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/hex"
 	"errors"
@@ -78,14 +77,10 @@ func attemptOf(x pool.Aggregate, r *app.Record, seen []pool.Aggregate) Attempt {
 	i := slices.IndexFunc(seen, func(y pool.Aggregate) bool {
 		return y.Tx.Aggregate.Leader == r.Leader && y.Tx.Aggregate.View == r.View
 	})
-	if i >= 0 && len(g.Digest) > 0 && slices.EqualFunc(g.Included, seen[i].Tx.Aggregate.Included, sameIncluded) {
+	if i >= 0 && len(g.Digest) > 0 && tx.SameIncluded(g.Included, seen[i].Tx.Aggregate.Included) {
 		out.Recomputed = hex.EncodeToString(r.DeltaDigest)
 	}
 	return out
-}
-
-func sameIncluded(a, b tx.Included) bool {
-	return a.Participant == b.Participant && bytes.Equal(a.Hash, b.Hash)
 }
 
 // attempts returns the aggregates that did not close a round. It fails with ErrNotFound if

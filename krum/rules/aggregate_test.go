@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/internal/stage"
+	"github.com/spdl/spdl/krum"
 )
 
 func lookup(t require.TestingT, name string) Rule {
@@ -396,7 +397,7 @@ func TestRulesBeyondInt64(t *testing.T) {
 			require.Equal(t, want.Selected, got.Selected)
 			for i, s := range want.Score {
 				exact := new(big.Int).Lsh(big.NewInt(s), 49)
-				require.Equal(t, saturate(exact), got.Score[i])
+				require.Equal(t, krum.Saturate(exact), got.Score[i])
 			}
 		}
 	}

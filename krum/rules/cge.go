@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/krum"
 )
 
 // comparativeRule drops the f gradients of largest norm and averages the others: comparative
@@ -59,7 +60,7 @@ func (comparativeRule) aggregate(in Input, p points) (Output, error) {
 	selected, dropped := order[:k-in.F:k-in.F], order[k-in.F:]
 	out := Output{Delta: p.mean(selected), Selected: p.entered(selected), Score: make([]int64, k), Margin: -1}
 	for i, norm := range norms {
-		out.Score[i] = saturate(norm)
+		out.Score[i] = krum.Saturate(norm)
 	}
 	if len(dropped) > 0 {
 		out.Margin = out.Score[dropped[0]] - out.Score[selected[len(selected)-1]]

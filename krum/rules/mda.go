@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+
+	"github.com/spdl/spdl/krum"
 )
 
 // maxDiameterF is the largest f for which minimum diameter averaging is computed, see minimumDiameterRule.
@@ -109,7 +111,7 @@ func (d distances) ranks(floor int64) ranked {
 	}, (*big.Int).Cmp)
 	values := []int64{0}
 	for _, x := range sorted {
-		values = append(values, saturate(x))
+		values = append(values, krum.Saturate(x))
 	}
 	return ranked{len(d.wide), of, values}
 }

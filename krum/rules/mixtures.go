@@ -182,11 +182,3 @@ func (p points) within(i int) *big.Int {
 	}
 	return sum
 }
-
-// saturate returns x, or the largest int64 if x is larger. x is not negative.
-func saturate(x *big.Int) int64 {
-	if !x.IsInt64() {
-		return math.MaxInt64
-	}
-	return x.Int64()
-}

@@ -63,7 +63,7 @@ func (f *Founding) Genesis() ([]byte, error) {
 }
 
 // Install writes the genesis to a file. It replaces another genesis if begun, which describes what the
-// home has done on its chain (home.BegunIn), returns "".
+// home has done on its chain (home.StoredProgressIn), returns "".
 func Install(path string, genesis []byte, begun func() (string, error)) error {
 	there, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {

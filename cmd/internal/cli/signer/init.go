@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci/admission"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/worker/signer"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -68,7 +69,9 @@ func (o *initOptions) run(r *command.Run, args []string) error {
 		return err
 	}
 	settings := home.DefaultAppConfig().Signer
-	settings.Listen, settings.Allow, settings.Users = o.listen, words(o.allow), words(o.users)
+	settings.Listen = o.listen
+	settings.Allow = append([]string{}, admission.SplitList(o.allow)...) // never null in JSON
+	settings.Users = append([]string{}, admission.SplitList(o.users)...)
 	if err := settings.Validate(); err != nil {
 		return command.Usage(err)
 	}
@@ -80,15 +83,4 @@ func (o *initOptions) run(r *command.Run, args []string) error {
 		fmt.Fprintf(w, "The participant's keys and journal are in %s, and %s has none.\n"+
 			"1. spdl signer --home %s\n2. spdl start --home %s\n", to, r.HomeText, to, r.HomeText)
 	})
-}
-
-// words returns the words of a list that is separated by commas.
-func words(list string) []string {
-	all := []string{}
-	for word := range strings.SplitSeq(list, ",") {
-		if word = strings.TrimSpace(word); word != "" {
-			all = append(all, word)
-		}
-	}
-	return all
 }
