@@ -51,8 +51,8 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 }
 
 // InitEncrypted makes a new home as Init does, with encrypted keys: no key is ever plain on the disk. It asks for the
-// passphrase only after all checks of the folder. The keystore s belongs to the home, and is unlocked afterwards. If ask
-// is nil, the keys are plain.
+// passphrase only after all checks of the folder. The keystore s belongs to the home, and is unlocked afterwards. If
+// ask is nil, the keys are plain.
 func InitEncrypted(dir string, c *config.Config, a AppConfig, s *Keystore, ask Passphrase) (*Home, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err

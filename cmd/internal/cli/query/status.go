@@ -100,7 +100,8 @@ func (s chainStatus) text(w io.Writer, now time.Time) {
 		"%d of %d, %s\nranking       %v\nparticipants  %d, %d gradients pending\n%smodel         %d parameters\nrule     "+
 		"     %s\nepsilon       %s\nseed          %s\n",
 		s.ChainID, s.Height, s.blockText(now), s.AppHash, s.Epoch, s.Round, s.Rounds, phase(s.Status, caveat.EndedEarly),
-		s.Ranking, s.Participants, s.Pending, s.peersText(), s.Dim, s.Rule, accountant.TextOr(s.Epsilon, "NO DP GUARANTEE"), s.Seed)
+		s.Ranking, s.Participants, s.Pending, s.peersText(), s.Dim, s.Rule,
+		accountant.TextOr(s.Epsilon, "NO DP GUARANTEE"), s.Seed)
 	if s.TestChain {
 		fmt.Fprintln(w, caveat.TestChain)
 	}
