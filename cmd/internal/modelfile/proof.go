@@ -45,11 +45,8 @@ func (b Bundle) State() (*types.LightBlock, app.Record, *app.State, error) {
 		Open("round/"+r.Pair().Key, b.Round, hash, func([]byte) error { return nil }),
 		Open("params", b.Params, hash, s.Params.Unmarshal),
 		Open("progress", b.Progress, hash, s.Progress.Unmarshal),
-		Open("epochs", b.Epochs, hash, func(list []byte) (err error) { s.Epochs, err = app.DecodeEpochs(list); return err }),
-		Open("participants", b.Participants, hash, func(list []byte) (err error) {
-			s.Participants, err = app.DecodeParticipants(list)
-			return err
-		}),
+		Open("epochs", b.Epochs, hash, Into(&s.Epochs, app.DecodeEpochs)),
+		Open("participants", b.Participants, hash, Into(&s.Participants, app.DecodeParticipants)),
 	)
 }
 
@@ -100,6 +97,14 @@ func Open(key string, p proof.Proven, appHash []byte, decode func([]byte) error)
 		return fmt.Errorf("%w: %s: %w", proof.ErrNotProven, key, err)
 	}
 	return nil
+}
+
+// Into returns the function for Open that stores what decode returns.
+func Into[T any](to *T, decode func([]byte) (T, error)) func([]byte) error {
+	return func(value []byte) (err error) {
+		*to, err = decode(value)
+		return err
+	}
 }
 
 // epsilon returns the largest spent epsilon. It is rounded up, so that machines whose logarithms

@@ -74,14 +74,8 @@ func (f *Facts) proveState(e *Evidence) (err error) {
 	}
 	hash, s := f.Last().AppHash, f.State
 	return errors.Join(
-		modelfile.Open("offences", e.Offences, hash, func(list []byte) (err error) {
-			s.Offences, err = app.DecodeOffences(list)
-			return err
-		}),
-		modelfile.Open("proposals", e.Proposals, hash, func(list []byte) (err error) {
-			s.Proposals, err = app.DecodeProposals(list)
-			return err
-		}))
+		modelfile.Open("offences", e.Offences, hash, modelfile.Into(&s.Offences, app.DecodeOffences)),
+		modelfile.Open("proposals", e.Proposals, hash, modelfile.Into(&s.Proposals, app.DecodeProposals)))
 }
 
 // proveRecords checks that the records are those of all closed rounds: the state has the root and
@@ -116,10 +110,8 @@ func (f *Facts) proveMembers(e *Evidence) error {
 			return fmt.Errorf("%w: the members of height %d are out of order", proof.ErrNotProven, m.Height)
 		}
 		snapshot := Snapshot{Height: m.Height}
-		if err := modelfile.Open("participants", m.Proven, h.AppHash, func(list []byte) (err error) {
-			snapshot.All, err = app.DecodeParticipants(list)
-			return err
-		}); err != nil {
+		if err := modelfile.Open("participants", m.Proven, h.AppHash,
+			modelfile.Into(&snapshot.All, app.DecodeParticipants)); err != nil {
 			return fmt.Errorf("members of height %d: %w", m.Height, err)
 		}
 		f.Members = append(f.Members, snapshot)
