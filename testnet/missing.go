@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"regexp"
@@ -48,7 +49,7 @@ func (r *Reporter) count(x Round) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "  missing " + listed(names, func(name string) string { return name })
+	return "  missing " + listed(names)
 }
 
 // failed matches a line of a worker's log about a trainer that gave no gradient, and captures the reason.
@@ -58,7 +59,14 @@ var failed = regexp.MustCompile(`nothing spent: (?:no gradient: )?(.*?) +module=
 // failureIn returns why a node's worker made no gradient when it tried last, by the node's log. It is "" if the worker
 // made one or has not tried, and without a log, as in this process.
 func failureIn(path string) (why string) {
-	text, _ := os.ReadFile(path)
+	const newest = 1 << 20 // bytes: a round reads no more, however long the net runs
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	_, _ = f.Seek(-newest, io.SeekEnd) // a shorter log is read from its beginning
+	text, _ := io.ReadAll(f)
 	for line := range strings.Lines(string(text)) {
 		m := failed.FindStringSubmatch(line)
 		// of a failure, a pause or a round that was missed follows
@@ -104,15 +112,11 @@ func (m missing) all() []Missed {
 	})
 }
 
-// listed formats a list, up to its eighth element.
-func listed[T any](all []T, text func(T) string) string {
+// listed joins texts, up to the eighth.
+func listed(texts []string) string {
 	const most = 8
-	var texts []string
-	for _, x := range all[:min(most, len(all))] {
-		texts = append(texts, text(x))
-	}
-	if more := len(all) - most; more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", more))
+	if more := len(texts) - most; more > 0 {
+		texts = append(texts[:most], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(texts, ", ")
 }
@@ -122,8 +126,8 @@ func (r *Reporter) missed(s Summary) string {
 	if len(s.Missed) == 0 {
 		return ""
 	}
-	late := false
-	text := "gradients missing: " + listed(s.Missed, func(x Missed) string {
+	late, texts := false, []string(nil)
+	for _, x := range s.Missed {
 		why := ""
 		if kind := r.Manifest.attack(int(x.Participant)); kind != "" {
 			why = " by its attack " + kind
@@ -132,8 +136,9 @@ func (r *Reporter) missed(s Summary) string {
 		} else if x.Late {
 			why, late = ", as it was late", true
 		}
-		return fmt.Sprintf("participant %d in %d of %d rounds%s", x.Participant, x.Rounds, s.Rounds, why)
-	}) + "\n"
+		texts = append(texts, fmt.Sprintf("participant %d in %d of %d rounds%s", x.Participant, x.Rounds, s.Rounds, why))
+	}
+	text := "gradients missing: " + listed(texts) + "\n"
 	if late {
 		text += "if its training steps are slow: a net made with --patience 30s has rounds that wait so much longer for " +
 			"them; spdl trainer check measures a step\n"

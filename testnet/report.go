@@ -70,6 +70,9 @@ type Running struct {
 // Begin starts the clock, and prints the addresses of the net and the heading.
 func (r *Reporter) Begin(x Running) error {
 	r.start, r.spending.used, r.logs = time.Now(), r.CPU, map[uint32]string{}
+	if r.Warn == nil {
+		r.Warn = func(string) {}
+	}
 	for i := 0; i < len(x.Nodes) && len(r.Manifest.Trainer) > 0; i++ {
 		r.logs[uint32(i)] = x.Nodes[i].LogFile()
 	}

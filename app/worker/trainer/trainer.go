@@ -63,7 +63,7 @@ func (c Config) Check() error {
 	}
 	path := c.Argv[0]
 	script := slices.IndexFunc(c.Argv, func(word string) bool { return word != path && !strings.HasPrefix(word, "-") })
-	if strings.HasPrefix(filepath.Base(path), "python") && script > 0 && strings.HasSuffix(c.Argv[script], ".py") {
+	if script > 0 && strings.HasSuffix(c.Argv[script], ".py") {
 		if _, err := os.Stat(sandbox.From(c.Dir, c.Argv[script])); err != nil { // Python would blame the sandbox
 			return fmt.Errorf("the trainer's script: %w", err)
 		}

@@ -177,30 +177,33 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	}
 	follow, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	patience := stillness + n.Manifest.Patience
+	still := time.NewTicker(patience)
+	defer still.Stop()
 	go func() {
-		select {
-		case err := <-nodes.Failed():
-			cancel(err)
-		case <-follow.Done():
+		for {
+			select {
+			case err := <-nodes.Failed():
+				cancel(err)
+				return
+			case <-follow.Done():
+				return
+			case <-still.C:
+				said, err := n.Standstill(follow)
+				if err != nil {
+					cancel(err)
+					return
+				}
+				fmt.Fprintf(r.Err, "no round has closed for %v: %s%s doctor --home %s, or the nodes' logs, such as %s, say "+
+					"more\n", patience, command.Plain(said), command.Program("spdl"), r.InText(n.Manifest.Home),
+					r.InText(n.Nodes[0].LogFile()))
+			}
 		}
 	}()
 	pages.serve(follow)
 	if p, ok := nodes.(*testnet.Processes); ok {
 		report.CPU = p.CPU
 	}
-	patience := stillness + n.Manifest.Patience
-	var still *time.Timer
-	still = time.AfterFunc(patience, func() {
-		said, err := n.Standstill(follow)
-		if err != nil {
-			cancel(err)
-			return
-		}
-		fmt.Fprintf(r.Err, "no round has closed for %v: %s%s doctor --home %s, or the nodes' logs, such as %s, say more\n",
-			patience, command.Plain(said), command.Program("spdl"), r.InText(n.Manifest.Home),
-			r.InText(n.Nodes[0].LogFile()))
-		still.Reset(patience)
-	})
 	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: pages.url()})
 	if err == nil {
 		err = testnet.Follow(follow, n, measure, func(r testnet.Round) error {
