@@ -54,7 +54,8 @@ func examination(ctx context.Context, n *Node) ([]byte, error) {
 
 func programVersion(context.Context, *Node) ([]byte, error) {
 	info, _ := debug.ReadBuildInfo()
-	return json.MarshalIndent(map[string]any{"version": version.Version, "app_version": app.Version, "build": info}, "", "  ")
+	about := map[string]any{"version": version.Version, "app_version": app.Version, "build": info}
+	return json.MarshalIndent(about, "", "  ")
 }
 
 func host(context.Context, *Node) ([]byte, error) {

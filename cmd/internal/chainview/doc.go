@@ -37,8 +37,8 @@
 //
 // Another share counts over at least four rounds. It is a share because an honest gradient is mostly noise. To be left
 // out of a round counts if the rule selects more than half of it, as Multi-Krum: Krum selects one. A participant that
-// differed over 20 rounds (Differed) is watched after that. What differs is an attacker or has different patients: a proven
-// offence alone makes a suspect. Before four rounds, pages say "too early" in place of "none".
+// differed over 20 rounds (Differed) is watched after that. What differs is an attacker or has different patients: a
+// proven offence alone makes a suspect. Before four rounds, pages say "too early" in place of "none".
 //
 // # Where a question is answered
 //

@@ -181,9 +181,9 @@ func (s *Shape) Angle(participant uint32) *float64 {
 	return &x
 }
 
-// onPlane places points on a plane from their distances, by classical multidimensional scaling (Torgerson, Psychometrika
-// 17, 1952). It also returns the share of the squared distances that the plane keeps. The sign of an axis is fixed: its
-// largest coordinate is positive.
+// onPlane places points on a plane from their distances, by classical multidimensional scaling (Torgerson,
+// Psychometrika 17, 1952). It also returns the share of the squared distances that the plane keeps. The sign of an
+// axis is fixed: its largest coordinate is positive.
 func onPlane(distance mat.Symmetric) (places [][2]float64, kept float64) {
 	var at mat.Dense
 	axes, values := mds.TorgersonScaling(&at, make([]float64, distance.SymmetricDim()), distance)

@@ -33,14 +33,14 @@ func openRound(ctx context.Context, h *Home) Finding {
 		}
 	}
 	least := m.Participants - m.Byzantine
-	found := fmt.Sprintf("round %d of epoch %d is open since height %d of %d, with %d of %d gradients; it closes with %d at "+
-		"least", s.Round, s.Epoch, s.Opened, s.Height, s.Pending, m.Participants, least)
+	found := fmt.Sprintf("round %d of epoch %d is open since height %d of %d, with %d of %d gradients; it closes with %d "+
+		"at least", s.Round, s.Epoch, s.Opened, s.Height, s.Pending, m.Participants, least)
 	if len(said) > 0 {
 		found += "; this node rejected those of " + strings.Join(slices.Sorted(maps.Values(said)), "; ")
 	}
 	if m.Participants-len(said) < least && s.Pending < least {
-		return fail("nobody signs a second gradient for a round: start an epoch (spdl tx start-epoch) when these "+
-			"participants have mended their trainers, data or keys, or remove them (spdl tx remove)", "%s: it cannot close", found)
+		return fail("nobody signs a second gradient for a round: start an epoch (spdl tx start-epoch) when they have "+
+			"mended their trainers, data or keys, or remove them (spdl tx remove)", "%s: it cannot close", found)
 	}
 	return ok("%s", found)
 }

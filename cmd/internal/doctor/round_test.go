@@ -29,7 +29,8 @@ func TestOpenRound(t *testing.T) {
 	require.Equal(t, OK, look().Level)
 	f := look(norm)
 	require.Equal(t, OK, f.Level, "the rule withstands one")
-	require.Contains(t, f.Found, `this node rejected those of participant 3 (norm: norm 40; the noise alone makes at least 292)`)
+	require.Contains(t, f.Found, "this node rejected those of participant 3 (norm: norm 40; the noise alone makes at "+
+		"least 292)")
 	other := query.Rejection{Round: 7, Participant: 1, Reason: "budget", Log: "L1: spent"}
 	twice := norm
 	twice.Reason = "payload"
@@ -37,8 +38,8 @@ func TestOpenRound(t *testing.T) {
 	other.Signed = true
 	f = look(norm, other)
 	require.Equal(t, Fail, f.Level)
-	require.Contains(t, f.Found, "round 7 of epoch 0 is open since height 30 of 90, with 2 of 4 gradients; it closes with 3 "+
-		"at least; this node rejected those of participant 1 (budget: spent); participant 3")
+	require.Contains(t, f.Found, "round 7 of epoch 0 is open since height 30 of 90, with 2 of 4 gradients; it "+
+		"closes with 3 at least; this node rejected those of participant 1 (budget: spent); participant 3")
 	s.Pending = 3
 	require.Equal(t, OK, look(norm, other).Level, "what was rejected came beside a good one")
 	s.Done = true

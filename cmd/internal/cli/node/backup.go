@@ -103,7 +103,7 @@ func (o *backupOptions) restore(r *command.Run, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
-	return r.Written(r.HomeText, names, fmt.Sprintf("make sure that no other node has these keys, and then: spdl start --home %s; it fetches the "+
-		"blocks, its validator signs nothing until the chain has decided %d blocks without it, and its worker sits out the "+
-		"round that is open", r.HomeText, home.PauseBlocks))
+	return r.Written(r.HomeText, names, fmt.Sprintf("make sure that no other node has these keys, and then: spdl start "+
+		"--home %s; it fetches the blocks, its validator signs nothing until the chain has decided %d blocks without it, "+
+		"and its worker sits out the round that is open", r.HomeText, home.PauseBlocks))
 }

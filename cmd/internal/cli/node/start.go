@@ -66,10 +66,9 @@ func run(r *command.Run, logs command.LogFlags, h node.Hooks) error {
 	own := logger.With("module", "app")
 	defer r.LogStop(own, "the node")()
 	running, err := node.StartContext(r.Context, c, a, logger, h)
-	if errors.Is(err, syscall.EAGAIN) {
-		if pid := doctor.LockedBy(filepath.Join(c.DBDir(), "application.db", "LOCK")); pid != "" {
-			err = fmt.Errorf("%w: process %s has them", err, pid)
-		}
+	pid := doctor.LockedBy(filepath.Join(c.DBDir(), "application.db", "LOCK")) // this process, if it has begun
+	if errors.Is(err, syscall.EAGAIN) && pid != "" {
+		err = fmt.Errorf("%w: process %s has them", err, pid)
 	}
 	if err != nil {
 		return syncError(err, c.StateSync)

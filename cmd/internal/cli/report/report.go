@@ -39,8 +39,8 @@ func Command() *cobra.Command {
 			"home of a stopped node, or that\n" +
 			"of a stopped localnet or rehearsal. A chain is replayed from its blocks, as `spdl audit replay` does, and the " +
 			"model of every round is\n" +
-			"measured on the test set of the node's worker, or by its trainer. --csv writes the rounds of all chains for other\n" +
-			"programs, with a column run. Of a localnet with files of sites, as a rehearsal is, the page says what each site " +
+			"measured on the test set of the node's worker, or by its trainer. --csv writes all rounds for other programs,\n" +
+			"with a column run. Of a localnet with files of sites, as a rehearsal is, the page says what each site " +
 			"gains by the\n" +
 			"last model, as spdl model gain --home does. The page of several chains has their results, the parameters that " +
 			"differ, and\n" +

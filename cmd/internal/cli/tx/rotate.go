@@ -273,8 +273,8 @@ func (r *rotation) settle(out *Report) error {
 			kept)
 	}
 	if r.consensus != nil {
-		out.Next += fmt.Sprintf("; two heights after the rotation the validator is %s (public key %x): stop the "+
-			"node, put the new priv_validator_key.json in place, start it", cmted25519.PubKey(r.consensus).Address(), r.consensus)
+		out.Next += fmt.Sprintf("; two heights after the rotation the validator is %s (public key %x): stop the node, "+
+			"put the new priv_validator_key.json in place, start it", cmted25519.PubKey(r.consensus).Address(), r.consensus)
 	}
 	return nil
 }

@@ -109,7 +109,8 @@ func unlike(runs []Run, of func(Run) string) string {
 
 // derived are parameters that a preset computes of the others or of the data, by the beginnings of their names.
 var derived = []string{"election.", "grid.", "model.classes", "model.features.hash", "model.inputs", "model.no_bias",
-	"model.pixel_", "model.pool", "privacy.batch", "privacy.budget", "privacy.cost", "privacy.noise_multiplier", "reputation.", "rule.byzantine"}
+	"model.pixel_", "model.pool", "privacy.batch", "privacy.budget", "privacy.cost",
+	"privacy.noise_multiplier", "reputation.", "rule.byzantine"}
 
 // besides returns the tables of results and of settings that differ: those that somebody sets, and derived ones. Of
 // more than two runs the cells are marked whose value is not that of the first run.
