@@ -286,7 +286,7 @@ func (i *inspection) checkSingles(ctx context.Context) (string, error) {
 	return fmt.Sprintf("SPDL clips to %g, the largest norm of %d before is %.4g", i.t.clip, len(all), most), nil
 }
 
-// alone returns the sum over each of the first examples of the batch alone, of at most maxChecked. It asks for each once.
+// alone returns the sum over each of the first maxChecked examples of the batch alone. It asks for each once.
 func (i *inspection) alone(ctx context.Context) ([][]float64, error) {
 	for _, k := range i.batch[len(i.singles):min(maxChecked, len(i.batch))] {
 		s, err := i.unclippedSum(ctx, []int{k})

@@ -132,7 +132,8 @@ func program(ctx context.Context, h *Home) Finding {
 		}
 		found := fmt.Sprintf("spdl %s, state machine %d, CometBFT %s, as the node that runs", version.Version, app.Version,
 			version.CometBFT())
-		if u, err := client.Ask[query.UpgradeState](ctx, h.Client, "/upgrade"); err == nil && u.Planned != nil && u.Planned.Height > u.Height {
+		u, err := client.Ask[query.UpgradeState](ctx, h.Client, "/upgrade")
+		if err == nil && u.Planned != nil && u.Planned.Height > u.Height {
 			return warn("have the release of that version at hand: the node stops by itself after the height before, and that "+
 				"release goes on (docs/OPERATING.md, Upgrade)", "%s; upgrade %q to version %d at height %d, in %d blocks: this "+
 				"program is not it", found, u.Planned.Name, u.Planned.Version, u.Planned.Height, u.Planned.Height-u.Height)

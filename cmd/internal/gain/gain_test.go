@@ -272,8 +272,8 @@ func TestMine(t *testing.T) {
 	require.Contains(t, g.Warning, "below guessing")
 
 	for text, want := range map[string]string{
-		same[:strings.LastIndexByte(same[:len(same)-1], '\n')+1]: "has 899 probabilities below its header, want one for each " +
-			"of the 900 rows of rows.csv",
+		same[:strings.LastIndexByte(same[:len(same)-1], '\n')+1]: "has 899 probabilities below its header, want one for " +
+			"each of the 900 rows of rows.csv",
 		same + "0.5\n":                         "has 901 probabilities",
 		strings.TrimPrefix(same, "risk\n"):     "has 899 probabilities below its header",
 		strings.Replace(same, "\n0", "\n7", 1): "want a probability from 0 to 1",

@@ -57,7 +57,7 @@ func (r *Run) Written(home string, files []string, next string) error {
 // Line returns a text function for Show that prints one line.
 func Line(text string) func(io.Writer) { return func(w io.Writer) { fmt.Fprintln(w, text) } }
 
-// Table prints a heading, unless it is "", and a line for each value; tabs in them end the cells of left-aligned columns.
+// Table prints a heading, unless it is "", and a line for each value. Tabs end the cells of left-aligned columns.
 func Table[T any](w io.Writer, heading string, all []T, line func(T) string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if heading != "" {
