@@ -80,8 +80,8 @@ func failureIn(path string) (why string) {
 	return why
 }
 
-// Standstill says what keeps participants from their gradients, by the nodes' logs or the nodes themselves, each with "; "
-// behind it. It returns an error if more trainers fail than rounds can do without.
+// Standstill says what keeps participants from their gradients, by the nodes' logs or the nodes themselves, each with
+// "; " behind it. It returns an error if more trainers fail than rounds can do without.
 func (n *Net) Standstill(ctx context.Context) (said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -22,7 +22,7 @@ const (
 
 const draws = 1000 // of the bootstrap
 
-// None returns how large a difference of Brier scores is none: a hundredth of the other score, or 0.0000 in four digits.
+// None returns how large a difference of Brier scores is none: a hundredth of the other, or 0.0000 in four digits.
 func None(score float64) float64 { return max(score/100, 0.00005) }
 
 // Doubt doubts a table by the AUC of the model that a member makes alone. It is "" if there is nothing to doubt.

@@ -146,9 +146,9 @@ func relativeTo(folder, path, dir string) (rel, absolute string) {
 	return rel, path
 }
 
-// existing returns the absolute form of a path of data that begins in dir: the trainer may start in a copy of its folder,
-// and spdl_trainer looks for a relative path in the folder of the script. A name that is no file, which the trainer
-// understands, stays as it is.
+// existing returns the absolute form of a path of data that begins in dir: the trainer may start in a copy of its
+// folder, and spdl_trainer looks for a relative path in the folder of the script. A name that is no file, which the
+// trainer understands, stays as it is.
 func existing(data, dir string) string {
 	path, err := filepath.Abs(sandbox.From(dir, data))
 	if _, missing := os.Stat(path); err != nil || missing != nil || data == "" {
