@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/spdl/spdl/app/tx"
@@ -156,13 +157,7 @@ func (s *State) ofOpenRound(pending []*tx.Tx) []*tx.Tx {
 			slots[g.Participant] = t
 		}
 	}
-	out := make([]*tx.Tx, 0, len(slots))
-	for _, t := range slots {
-		if t != nil {
-			out = append(out, t)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slots, func(t *tx.Tx) bool { return t == nil })
 }
 
 // aggregate runs the epoch's rule, or returns its cached result for the same list of gradients. With rule.zeros, as in

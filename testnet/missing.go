@@ -14,7 +14,6 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app/worker"
-	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/internal/printable"
 )
 
@@ -70,7 +69,8 @@ func failureIn(path string) (why string) {
 	for line := range strings.Lines(string(text)) {
 		m := failed.FindStringSubmatch(line)
 		// of a failure, a pause or a round that was missed follows
-		follows := strings.Contains(line, trainer.Pauses) || strings.Contains(line, "closed while the trainer computed")
+		follows := strings.Contains(line, "it starts again after a pause") ||
+			strings.Contains(line, "closed while the trainer computed")
 		if strings.Contains(line, worker.Computed) {
 			why = ""
 		} else if m != nil && !follows {

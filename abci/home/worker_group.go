@@ -33,10 +33,7 @@ func IsWorkerGroup(c *config.Config, a AppConfig) bool {
 // InitWorkerGroup makes a home of n participants without a node, and returns their keys. It fails,
 // and overwrites nothing, if key files or a configuration exist.
 func InitWorkerGroup(dir string, c *config.Config, a AppConfig, n int) ([]worker.Keys, error) {
-	if err := a.Validate(); err != nil {
-		return nil, err
-	}
-	if err := setRoot(c, dir); err != nil {
+	if err := errors.Join(a.Validate(), setRoot(c, dir)); err != nil {
 		return nil, err
 	}
 	folder, notes := InHome(c, a.Worker.KeyFile), journalsOf(c, a)

@@ -10,7 +10,6 @@ import (
 	cmtsync "github.com/cometbft/cometbft/proto/tendermint/blocksync"
 
 	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/internal/wait"
 )
 
 const (
@@ -37,7 +36,12 @@ func (n *Network) CheckGap() error {
 // watchBlockGap looks for a gap between this node's blocks and those of its peers, and logs it, until ctx is done.
 func (n *Network) watchBlockGap(ctx context.Context, sw p2p.Switcher) {
 	logged, asked := time.Now().Add(gapGrace-gapInterval), time.Now()
-	for wait.For(ctx, reviewInterval) == nil {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(reviewInterval):
+		}
 		n.blockGap.Review()
 		if gap, remedy := n.Connections().Gap(); gap != "" && time.Since(logged) >= gapInterval {
 			n.log.Error(gap, "remedy", remedy)

@@ -12,8 +12,6 @@ import (
 
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/p2p"
-
-	"github.com/spdl/spdl/internal/wait"
 )
 
 const (
@@ -137,7 +135,10 @@ func (r *redialer) connect(ctx context.Context, peer string, id p2p.ID) error {
 	for _, ip := range ips {
 		r.peers.AddAddress(ip.String())
 	}
-	_ = wait.For(ctx, rand.N(maxDialDelay)) // no dial follows the end of ctx
+	select {
+	case <-ctx.Done():
+	case <-time.After(rand.N(maxDialDelay)):
+	}
 	for _, ip := range ips {
 		var address *p2p.NetAddress
 		if address, err = p2p.NewNetAddressString(string(id) + "@" + net.JoinHostPort(ip.String(), port)); err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/cometbft/cometbft/mempool"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/internal/wait"
 )
 
 // The transactions of a round that stays open are sent again after firstRegossip, and then after pauses that double
@@ -21,8 +20,10 @@ const (
 // transactions. It returns the error of ctx if ctx ends first.
 func (n *Network) Synced(ctx context.Context) error {
 	for n.node.ConsensusReactor().WaitSync() || n.CheckGap() != nil {
-		if err := wait.For(ctx, 20*time.Millisecond); err != nil {
-			return err
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 	return nil
@@ -34,7 +35,12 @@ func (n *Network) Synced(ctx context.Context) error {
 func (n *Network) regossip(ctx context.Context, a *abci.Application, first time.Duration) {
 	pause := first
 	_, last := a.Pending()
-	for wait.For(ctx, pause) == nil {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
 		raws, round := a.Pending()
 		if round != last {
 			last, pause = round, first

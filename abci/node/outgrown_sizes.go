@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/libs/log"
-
-	"github.com/spdl/spdl/internal/wait"
 )
 
 // outgrownInterval is the interval at which a node checks whether the chain has outgrown the node's
@@ -18,7 +16,12 @@ const outgrownInterval = 5 * time.Second
 // transactions have outgrown the limits, it warns once.
 func (r *Running) watchSizes(ctx context.Context, logger log.Logger) {
 	warned := false
-	for wait.For(ctx, outgrownInterval) == nil {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(outgrownInterval):
+		}
 		s := r.Application.State()
 		if s == nil {
 			continue

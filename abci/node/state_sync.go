@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/spdl/spdl/internal/wait"
 )
 
 // errSync means that a state sync can no longer succeed.
@@ -52,6 +50,9 @@ func watchSync(ctx context.Context, times func() (offered, taken time.Time, done
 			return fmt.Errorf("%w: peers offer snapshots, and none has sent a right chunk of one in %v; %s", errSync, p.chunk,
 				syncRemedy)
 		}
-		_ = wait.For(ctx, p.interval) // the loop ends with ctx
+		select {
+		case <-ctx.Done():
+		case <-time.After(p.interval):
+		}
 	}
 }

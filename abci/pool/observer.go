@@ -70,12 +70,7 @@ func (o *observer) look(v Snapshot) {
 // nobody computes, and else from the first N-2f arrivals, one of which at least is honest.
 func (o *observer) end(s *app.State) {
 	now, n, f := o.now(), s.Active(), s.F()
-	var times []time.Time
-	for _, t := range o.arrived {
-		if !t.IsZero() {
-			times = append(times, t)
-		}
-	}
+	times := slices.DeleteFunc(slices.Clone(o.arrived), time.Time.IsZero)
 	slices.SortFunc(times, time.Time.Compare)
 	since := func(t time.Time, arrivals int) time.Duration {
 		if arrivals > len(times) {

@@ -85,11 +85,9 @@ func (o *offers) offersOf(height int64, parts *types.PartSet) (list []*offer, ot
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.list = slices.DeleteFunc(o.list, func(x *offer) bool { return x.block.Height < height })
-	for _, x := range o.list {
-		if x.block.Height == height && parts.HasHeader(x.block.header) {
-			list = append(list, x)
-		}
-	}
+	list = slices.DeleteFunc(slices.Clone(o.list), func(x *offer) bool {
+		return x.block.Height != height || !parts.HasHeader(x.block.header)
+	})
 	return list, len(list) < len(o.list)
 }
 

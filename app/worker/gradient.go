@@ -8,7 +8,6 @@ import (
 
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/internal/wait"
 )
 
 // Computed is the message that a worker logs for every gradient that it computed.
@@ -116,7 +115,7 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 	}
 	start := time.Now()
 	w.says(computes, w.step.Fails)
-	if err := wait.For(ctx, w.StepDelay); err != nil {
+	if err := sleep(ctx, w.StepDelay); err != nil {
 		return nil, err
 	}
 	t, stats, err := w.makeGradient(ctx, trainer, spent)

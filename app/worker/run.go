@@ -11,7 +11,6 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/internal/wait"
 	"github.com/spdl/spdl/privacy"
 )
 
@@ -208,7 +207,15 @@ func (w *worker) reload(ctx context.Context) {
 	}
 }
 
-func (w *worker) pause(ctx context.Context) error { return wait.For(ctx, w.Retry) }
+func (w *worker) pause(ctx context.Context) error { return sleep(ctx, w.Retry) }
+
+// sleep returns after d, or with the context's error if the context ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	pause, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-pause.Done()
+	return ctx.Err()
+}
 
 // says tells the node what the worker begins, "" for waiting, and whether its last attempt gave no gradient.
 func (w *worker) says(does string, fails bool) {

@@ -90,7 +90,6 @@ const (
 	numCopies  = 5 // the number of copies of one example in each group that equalRows sends
 	// answerPause is the time after an answer in which the check waits for a second answer, which is a fault.
 	answerPause = 500 * time.Millisecond
-	worthSaying = 5 * time.Second // a check that takes longer says so
 )
 
 // inspection is a check in progress.
@@ -239,7 +238,7 @@ func (i *inspection) checkTime(ctx context.Context) (string, error) {
 	note := fmt.Sprintf("%d %ss took %.0f ms", len(i.batch), i.unitNoun(), i.report.StepMS)
 	// compareSums asks for two batches, checkRemoval for one and for each that lacks an example, alone for each example.
 	asks := 2*2 + 1 + 2*min(maxChecked, len(i.batch))
-	if rest := took * time.Duration(asks); err == nil && rest > worthSaying {
+	if rest := took * time.Duration(asks); err == nil && rest > 5*time.Second {
 		i.t.config.Log(fmt.Sprintf("%s: the rest of the check takes up to about %v", note, rest.Round(time.Second)))
 	}
 	return note, err

@@ -25,9 +25,6 @@ import (
 // ErrTrainer is wrapped by every failure of a trainer's program.
 var ErrTrainer = errors.New("trainer failed")
 
-// Pauses is the text of ErrTrainer for a call between a failure and the next start.
-const Pauses = "it starts again after a pause"
-
 // ErrUnmeasured means that a trainer cannot evaluate models.
 var ErrUnmeasured = errors.New("the trainer does not evaluate")
 
@@ -235,7 +232,7 @@ func (t *Trainer) withChild(ctx context.Context, call func(context.Context, *chi
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if wait := time.Until(t.nextStart); t.child == nil && wait > 0 {
-		return fmt.Errorf("%w: "+Pauses, ErrTrainer)
+		return fmt.Errorf("%w: it starts again after a pause", ErrTrainer)
 	}
 	inTime := func(do func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(ctx, t.config.Timeout)

@@ -20,9 +20,8 @@ func HomeLines(h *query.Home) (all []HomeLine) {
 			all = append(all, HomeLine{name, fmt.Sprintf(format, args...), concern})
 		}
 	}
-	slow := h.Worker == query.WorkerSlow
-	add(h.Worker != "" && !slow, true, "worker", "%s: the node's log has the reason (spdl doctor)", h.Worker)
-	add(h.Step != "", slow, "step", "%s", h.Step)
+	add(h.Worker != "" && h.Worker != query.WorkerSlow, true, "worker", "%s: see the node's log (spdl doctor)", h.Worker)
+	add(h.Step != "", h.Worker == query.WorkerSlow, "step", "%s", h.Step)
 	add(h.Convicted != "", true, "convicted", "%s: the reputation of this home's participant is 0 (spdl doctor)",
 		h.Convicted)
 	add(h.Resting, true, "resting", "rounds close without waiting for the gradient of this home's participant, which was "+

@@ -167,8 +167,7 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 		found += "; " + s.Home.Step
 	}
 	if s.Home != nil && s.Home.Worker == query.WorkerSlow {
-		return warn("a longer proposal.wait in all nodes, or a smaller batch (docs/CONFIGURATION.md, Slow training steps); "+
-			"a localnet takes --patience", "%s", found)
+		return warn("a longer proposal.wait in all nodes (docs/CONFIGURATION.md, Slow training steps)", "%s", found)
 	}
 	if s.Home != nil && s.Home.Worker == query.WorkerFails {
 		return warn("the node's log says why after `no gradient` or `the trainer has not started`: a trainer that failed, "+

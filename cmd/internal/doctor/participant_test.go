@@ -230,6 +230,14 @@ func TestTakesPart(t *testing.T) {
 	f = h.takesPart(context.Background(), &app.Participant{Index: 3, Active: true})
 	require.Equal(t, Warn, f.Level, f)
 	require.Contains(t, f.Found, "its worker made no gradient when it tried last")
+	const step = "its steps take 18s, and a round waits 20s"
+	slow := &query.Home{Worker: query.WorkerSlow, Step: step}
+	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, query.Status{Home: slow})})
+	f = h.takesPart(context.Background(), &app.Participant{Index: 3, Active: true})
+	require.Equal(t, Warn, f.Level, f)
+	require.Contains(t, f.Found, step)
+	require.Contains(t, f.Remedy, "proposal.wait")
+	require.Equal(t, []HomeLine{{"step", step, true}}, HomeLines(slow))
 }
 
 // TestRoom: of a full disk, and of one that may not be written, the remedy keeps the databases.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -72,10 +73,9 @@ func (o *own) gained(r *pages.Request) (last pages.Gained) {
 // isOwn reports whether a request comes from the member's own network: from and to a loopback or private address, and
 // not through a proxy, as far as a proxy can be told.
 func (s *Server) isOwn(r *http.Request) bool {
-	for _, name := range []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"} {
-		if r.Header.Get(name) != "" {
-			return false
-		}
+	proxies := []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"}
+	if slices.ContainsFunc(proxies, func(name string) bool { return r.Header.Get(name) != "" }) {
+		return false
 	}
 	near := func(hostPort string) bool {
 		host, _, err := net.SplitHostPort(hostPort)

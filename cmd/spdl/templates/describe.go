@@ -33,7 +33,7 @@ type description struct {
 	Step     float64         `json:"step"`     // bounds the learning rate; 0 for no bound
 	Loads    bool            `json:"loads"`    // load of the model's file reads the data, whose scale is not public
 	Pace     string          `json:"pace"`     // what was timed, in words; "" if nothing was
-	Patience string          `json:"patience"` // of a localnet, where its rounds do not wait for such a step; "" otherwise
+	Patience string          `json:"patience"` // a line of net.toml where rounds do not wait for such a step; "" otherwise
 }
 
 // unsuitable is the exit code of spdl_trainer.describe for a model that SPDL cannot train.
@@ -57,7 +57,8 @@ func describe(ctx context.Context, dir, source string, c trainerConfig, o Option
 	end := command.Elapsed(ctx, o.Log, "checking "+filepath.Base(source))
 	err = cmd.Run()
 	end()
-	words := lastLine(said.String())
+	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+	words := strings.TrimSpace(lines[len(lines)-1])
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -76,10 +77,4 @@ func describe(ctx context.Context, dir, source string, c trainerConfig, o Option
 		return d, fmt.Errorf("the description of %s is no JSON: %w", filepath.Base(source), err)
 	}
 	return d, nil
-}
-
-// lastLine returns the last line of a text that is not empty.
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
 }

@@ -46,10 +46,7 @@ func (s study) write(dir, name string, o Options) error {
 }
 
 func manifest(o Options) string {
-	sites, patience := "", ""
-	if o.patience != "" {
-		patience = fmt.Sprintf("patience = %q # a training step takes about half of it\n", o.patience)
-	}
+	sites := ""
 	if len(o.Sites) > 0 {
 		sites = "sites = " + strings.ReplaceAll(fmt.Sprintf("%q", o.Sites), `" "`, `", "`) + "\n"
 	}
@@ -57,7 +54,7 @@ func manifest(o Options) string {
 validators = %d
 params = "params.json"
 trainer = [%q, "train.py"]
-%s%s`, o.Validators, o.Python, sites, patience)
+%s%s`, o.Validators, o.Python, sites, o.patience)
 }
 
 func (s study) readme(name string, o Options) string {

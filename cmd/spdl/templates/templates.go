@@ -79,7 +79,7 @@ type Options struct {
 	Clipping     string    // "" stands for the template's
 	Python       string    // the interpreter
 	Log          io.Writer // gets the output of a model's file that fails, warnings, and where its groups are the unit
-	patience     string    // of the localnet; "" for none
+	patience     string    // the line of net.toml; "" for none
 }
 
 // Write writes a study to a folder, which must not exist or be empty. It returns the parameters.

@@ -72,16 +72,13 @@ func Table[T any](w io.Writer, heading string, all []T, line func(T) string) {
 // Warn writes a warning to standard error.
 func (r *Run) Warn(text string) { fmt.Fprintln(r.Err, "warning:", Plain(text)) }
 
-// elapsedTick is the pause between two lines of Elapsed.
-const elapsedTick = 5 * time.Second
-
-// Elapsed prints every few seconds what is waited for and how long already, until the returned function is called. The
+// Elapsed prints every five seconds what is waited for and how long already, until the returned function is called. The
 // caller writes nothing to w until then.
 func Elapsed(ctx context.Context, w io.Writer, what string) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
-		for start := time.Now(); wait.For(ctx, elapsedTick) == nil; {
+		for start := time.Now(); wait.For(ctx, 5*time.Second) == nil; {
 			fmt.Fprintf(w, "%s: %v ...\n", what, time.Since(start).Round(time.Second))
 		}
 	})

@@ -166,11 +166,11 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	if !o.noEval {
 		measure = e
 	}
-	pages, err := o.openPages(n, measure)
+	url, endPages, err := o.servePages(ctx, n, measure)
 	if err != nil {
 		return err
 	}
-	defer pages.close()
+	defer endPages()
 	nodes, perturb, err := o.launch(n)
 	if err != nil {
 		return err
@@ -200,11 +200,10 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 			}
 		}
 	}()
-	pages.serve(follow)
 	if p, ok := nodes.(*testnet.Processes); ok {
 		report.CPU = p.CPU
 	}
-	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: pages.url()})
+	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: url})
 	if err == nil {
 		err = testnet.Follow(follow, n, measure, func(r testnet.Round) error {
 			still.Reset(patience)
@@ -222,7 +221,8 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 			err = o.look(follow, r, n, measure, report)
 		}
 	case ctx.Err() != nil:
-		err = fmt.Errorf("interrupted (%v) when %d of %d rounds were closed", context.Cause(ctx), report.Count, report.Rounds)
+		err = fmt.Errorf("interrupted (%s) when %d of %d rounds were closed", context.Cause(ctx).Error(), report.Count,
+			report.Rounds)
 	case follow.Err() != nil:
 		err = context.Cause(follow)
 	}

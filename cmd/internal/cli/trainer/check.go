@@ -73,19 +73,16 @@ func (o *checkOptions) run(r *command.Run, args []string) error {
 		return command.Usage(fmt.Errorf("--batch %d, --part %d of --parts %d: want a batch of at least 1, and a part from "+
 			"0 to one less than the parts", o.batch, share.Part, share.Parts))
 	}
-	here, err := os.Getwd()
-	if err != nil {
-		return err
-	}
 	if info, err := os.Stat(args[0]); err == nil && info.IsDir() { // a study
 		args = slices.Concat([]string{filepath.Join(args[0], "train.py")}, args[1:])
 	}
 	args = withPython(o.python, args)
+	var err error
 	if config.Sandbox, err = r.Sandbox(o.sandbox, filepath.Dir(script(args))); err != nil {
 		return err
 	}
 	config.Sandbox.Read = append(config.Sandbox.Read, o.read...)
-	config.Argv, config.Dir, config.Share.Partition, config.Share.Alpha = args, here, "iid", 1
+	config.Argv, config.Share.Partition, config.Share.Alpha = args, "iid", 1
 	config.Log = func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) }
 	if err := config.Check(); err != nil {
 		return command.Usage(fmt.Errorf("trainer: %w", err))
@@ -163,12 +160,7 @@ func (o *checkOptions) params(args []string) (params.Params, error) {
 
 // script returns the argument that looks like the trainer's file.
 func script(args []string) string {
-	for _, a := range args {
-		if strings.HasSuffix(a, ".py") {
-			return a
-		}
-	}
-	return args[0]
+	return args[max(0, slices.IndexFunc(args, func(a string) bool { return strings.HasSuffix(a, ".py") }))]
 }
 
 func reportText(w io.Writer, report trainer.Report, p params.Params) {

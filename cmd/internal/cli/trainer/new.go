@@ -57,8 +57,7 @@ func New() *cobra.Command {
 		"template's)").Positive()
 	command.Flag(cmd, &o.LearningRate, "learning-rate", 0, "learning rate (default: one for model, rows and noise)").
 		Positive()
-	command.Flag(cmd, &o.Batch, "batch", 0, "expected examples behind a gradient; the sampling rate and the noise follow "+
-		"(default: the template's, or all examples of a member)").Positive()
+	command.Flag(cmd, &o.Batch, "batch", 0, "examples of a step (default: the template's, or all of a member)").Positive()
 	command.Flag(cmd, &o.Clipping, "clipping", "", "who clips an example's gradient: rows (SPDL) or sum (the trainer; "+
 		"default: the template's)").Values(params.ClippingRows, params.ClippingSum)
 	command.Flag(cmd, &o.Python, "python", "python3", "the interpreter, as net.toml names it")

@@ -70,7 +70,8 @@ def describe(source: str, config: str, folder: str, most: int, adapt: str = "", 
         hello.clip = max(hello.clip, 2 * gradient)  # the most that the preset makes of it
         step = longest(study)
         told, slow, patience = pace(study, participants, batch)
-        study.warnings += [slow] if slow else []
+        if slow:
+            study.warnings, patience = study.warnings + [slow], 'patience = "%s" # a step takes half of it\n' % patience
     norm = getattr(getattr(study, "module", None), "norm", 0)
     examples = study.examples if groups is None else len(set(numbered(groups)))
     return {"tensors": hello.tensors, "examples": examples, "groups": groups is not None, "reads": hello.asked,
