@@ -2,6 +2,7 @@ package testnet
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -119,12 +120,20 @@ type Manifest struct {
 	Adjust func(*params.Params) `mapstructure:"-"`
 	// GenesisTime is the chain's first block time. Default: now.
 	GenesisTime time.Time `mapstructure:"-"`
+
+	within context.Context // of Within; nil for none
 }
 
 // Check fills the defaults and returns an error if the manifest does not describe a possible localnet.
 func (m *Manifest) Check() error {
 	_, err := m.check()
 	return err
+}
+
+// Within returns the manifest with a context whose end ends the trainers that Init tries.
+func (m Manifest) Within(ctx context.Context) Manifest {
+	m.within = ctx
+	return m
 }
 
 // Parameters returns the chain's parameters, or the error of Check.

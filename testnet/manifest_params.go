@@ -101,7 +101,8 @@ func (m *Manifest) startTrainer(i int, model params.Model, privacy params.Privac
 		return 0, err
 	}
 	c := home.DefaultConfig()
-	t, err := trainer.Start(context.Background(), home.TrainerOf(c.SetRoot(folder), w, nil), model, privacy)
+	ctx := cmp.Or(m.within, context.Background())
+	t, err := trainer.Start(ctx, home.TrainerOf(c.SetRoot(folder), w, nil), model, privacy)
 	if err != nil {
 		return 0, err
 	}

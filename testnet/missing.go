@@ -17,33 +17,44 @@ import (
 	"github.com/spdl/spdl/internal/printable"
 )
 
-// Missed is a participant without a gradient in rounds of the run.
+// Missed is a participant without a gradient in rounds of the run, or whose trainer failed.
 type Missed struct {
 	Participant uint32 `json:"participant"`
 	Rounds      int    `json:"rounds"`
 	Late        bool   `json:"late,omitempty"`   // it has been late in rounds that waited for it
-	Reason      string `json:"reason,omitempty"` // why its trainer gave no gradient (failureIn)
+	Reason      string `json:"reason,omitempty"` // why its trainer failed for the first time
 }
 
 // missing counts the gradients that the rounds of a run lack.
 type missing map[uint32]Missed
 
-// count adds a round. It warns of each trainer that fails, once, and names those in the text that it returns.
+// nodeLog is a node's log, with its size at the beginning of a run.
+type nodeLog struct {
+	path string
+	from int64
+}
+
+// count adds a round. It warns once of each trainer that failed. The text that it returns names those that fail.
 func (r *Reporter) count(x Round) string {
 	if r.missing == nil {
 		r.missing = missing{}
 	}
+	fails := map[uint32]string{}
+	for _, p := range slices.Sorted(maps.Keys(r.logs)) {
+		why, isLast := failureIn(r.logs[p])
+		if isLast {
+			fails[p] = " (its trainer fails)"
+		}
+		if why != "" && r.missing[p].Reason == "" && !x.Past {
+			r.Warn(fmt.Sprintf("participant %d made no gradient: %s", p, why))
+			r.missing[p] = Missed{p, r.missing[p].Rounds, r.missing[p].Late, why}
+		}
+	}
 	var names []string
 	for _, p := range x.Missing {
-		m, fails := r.missing[p], ""
-		if why := failureIn(r.logs[p]); why != "" && !x.Past {
-			if fails = " (its trainer fails)"; m.Reason == "" {
-				r.Warn(fmt.Sprintf("participant %d makes no gradient: %s", p, why))
-			}
-			m.Reason = why
-		}
+		m := r.missing[p]
 		r.missing[p] = Missed{p, m.Rounds + 1, m.Late || slices.Contains(x.Late, p), m.Reason}
-		names = append(names, fmt.Sprint(p, fails))
+		names = append(names, fmt.Sprint(p, fails[p]))
 	}
 	if len(names) == 0 {
 		return ""
@@ -55,45 +66,50 @@ func (r *Reporter) count(x Round) string {
 var failed = regexp.MustCompile(`nothing spent: (?:no gradient: )?(.*?) +module=worker|` +
 	`the trainer has not started, it is tried again.* err="?(.*?)"? after=`)
 
-// failureIn returns why a node's worker made no gradient when it tried last, by the node's log. It is "" if the worker
-// made one or has not tried, and without a log, as in this process.
-func failureIn(path string) (why string) {
+// failureIn returns why a node's worker made no gradient, and whether that was its last attempt, by the newest part of
+// the node's log. It is "" if each attempt made one, and without a log, as in this process.
+func failureIn(log nodeLog) (why string, isLast bool) {
 	const newest = 1 << 20 // bytes: a round reads no more, however long the net runs
-	f, err := os.Open(path)
+	f, err := os.Open(log.path)
 	if err != nil {
-		return ""
+		return "", false
 	}
 	defer f.Close()
-	_, _ = f.Seek(-newest, io.SeekEnd) // a shorter log is read from its beginning
-	text, _ := io.ReadAll(f)
+	size, _ := f.Seek(0, io.SeekEnd)
+	text, _ := io.ReadAll(io.NewSectionReader(f, max(log.from, size-newest), newest))
 	for line := range strings.Lines(string(text)) {
 		m := failed.FindStringSubmatch(line)
 		// of a failure, a pause or a round that was missed follows
 		follows := strings.Contains(line, "it starts again after a pause") ||
 			strings.Contains(line, "closed while the trainer computed")
 		if strings.Contains(line, worker.Computed) {
-			why = ""
+			isLast = false
 		} else if m != nil && !follows {
-			why = printable.Line(m[1] + m[2])
+			why, isLast = printable.Line(m[1]+m[2]), true
 		}
 	}
-	return why
+	return why, isLast
 }
 
 // Standstill says what keeps participants from their gradients, by the nodes' logs or the nodes themselves, each with
-// "; " behind it. It returns an error if more trainers fail than rounds can do without.
-func (n *Net) Standstill(ctx context.Context) (said string, err error) {
+// "; " behind it, or that rounds close, and only told of them were reported. It returns an error if more trainers fail
+// than rounds can do without.
+func (n *Net) Standstill(ctx context.Context, told uint64) (said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	lost, fails := 0, 0
 	for i, node := range n.Nodes[:n.Manifest.Validators] {
-		if why := failureIn(node.LogFile()); why != "" {
+		if why, isLast := failureIn(nodeLog{path: node.LogFile()}); isLast {
 			said += fmt.Sprintf("participant %d makes no gradient: %s; ", i, why)
 			fails++
 		} else if n.Manifest.attack(i) == "silent" {
 			lost++
 		} else if c, err := client.New(node.RPC); err == nil {
-			if s, err := c.Status(ctx); err == nil && s.Home != nil && s.Home.Step != "" {
+			s, err := c.Status(ctx)
+			if err == nil && s.Round > told+1 {
+				return fmt.Sprintf("round %d is open, and the accuracy after round %d is being measured, which delays the "+
+					"lines (--no-eval leaves it out); ", s.Round, told), nil
+			} else if err == nil && s.Home != nil && s.Home.Step != "" {
 				said += fmt.Sprintf("node %d: %s; ", i, s.Home.Step)
 			}
 		}
@@ -131,10 +147,11 @@ func (r *Reporter) missed(s Summary) string {
 		why := ""
 		if kind := r.Manifest.attack(int(x.Participant)); kind != "" {
 			why = " by its attack " + kind
-		} else if x.Reason != "" {
-			why = ", as it made none: " + x.Reason
 		} else if x.Late {
 			why, late = ", as it was late", true
+		}
+		if x.Reason != "" {
+			why += ", and its trainer failed: " + x.Reason
 		}
 		texts = append(texts, fmt.Sprintf("participant %d in %d of %d rounds%s", x.Participant, x.Rounds, s.Rounds, why))
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,13 +41,18 @@ func logged(t *testing.T, logs ...string) (nodes []Node) {
 func TestFailureInLog(t *testing.T) {
 	const raised = "trainer failed: it says: RuntimeError: too many calls (my.py line 11)"
 	for text, want := range map[string]string{
-		"": "", logRaised: raised, logRaised + logPauses + logLate: raised, logRaised + logMade: "",
+		"": "", logRaised: raised, logRaised + logPauses + logLate: raised, logRaised + logMade: raised,
 		logUnbegun: "trainer failed: no answer in time", logRaised + logUnbegun: "trainer failed: no answer in time",
 		logLate: "", // it works, and is slow
 	} {
-		require.Equal(t, want, failureIn(logged(t, text)[0].LogFile()), text)
+		why, isLast := failureIn(nodeLog{path: logged(t, text)[0].LogFile()})
+		require.Equal(t, want, why, text)
+		require.Equal(t, want != "" && !strings.HasSuffix(text, logMade), isLast, text)
 	}
-	require.Empty(t, failureIn(filepath.Join(t.TempDir(), "none")))
+	why, _ := failureIn(nodeLog{path: filepath.Join(t.TempDir(), "none")})
+	require.Empty(t, why)
+	why, _ = failureIn(nodeLog{logged(t, logRaised+logMade)[0].LogFile(), int64(len(logRaised))})
+	require.Empty(t, why, "of an earlier run")
 }
 
 // TestTrainerFails: of a trainer that fails a run warns once, the rounds name it, and the summary says why.
@@ -55,31 +61,37 @@ func TestTrainerFails(t *testing.T) {
 	var warned []string
 	r := &Reporter{Out: &out, Warn: func(text string) { warned = append(warned, text) },
 		Manifest: Manifest{Trainer: []string{"python3", "train.py"}}}
-	require.NoError(t, r.Begin(Running{Nodes: logged(t, logMade, logRaised)}))
+	nodes := logged(t, logRaised, "", "")
+	require.NoError(t, r.Begin(Running{Nodes: nodes}))
+	for i, text := range []string{logMade, logRaised, logRaised + logMade} {
+		require.NoError(t, os.WriteFile(nodes[i].LogFile(), []byte(map[int]string{0: logRaised}[i]+text), 0o600))
+	}
 	for round := range uint64(2) {
 		require.NoError(t, r.Round(Round{Round: round, Included: 2, Missing: []uint32{0, 1, 7}, Late: []uint32{0}}))
 	}
 	require.NoError(t, r.End(0))
-	require.Equal(t, []string{"participant 1 makes no gradient: trainer failed: it says: RuntimeError: too many calls " +
-		"(my.py line 11)"}, warned)
+	const raised = "trainer failed: it says: RuntimeError: too many calls (my.py line 11)"
+	const made = " made no gradient: " + raised
+	require.Equal(t, []string{"participant 1" + made, "participant 2" + made}, warned)
 	require.Equal(t, 2, bytes.Count(out.Bytes(), []byte("missing 0, 1 (its trainer fails), 7\n")), out.String())
-	require.Contains(t, out.String(), "participant 1 in 2 of 2 rounds, as it made none: trainer failed: it says: ")
-	require.Contains(t, out.String(), "participant 0 in 2 of 2 rounds, as it was late")
+	require.Contains(t, out.String(), "participant 1 in 2 of 2 rounds, and its trainer failed: "+raised)
+	require.Contains(t, out.String(), "participant 0 in 2 of 2 rounds, as it was late, ")
+	require.Contains(t, out.String(), "participant 2 in 0 of 2 rounds, and its trainer failed: "+raised)
 }
 
 // TestStandstill: a net in which more trainers fail than the rule withstands cannot go on, and says whose and why.
 func TestStandstill(t *testing.T) {
 	n := &Net{Manifest: Manifest{Validators: 4}, Nodes: logged(t, logMade, logMade, logRaised, ""),
 		Genesis: app.Genesis{Params: params.Params{Rule: params.Rule{Byzantine: 1}}}}
-	said, err := n.Standstill(t.Context())
+	said, err := n.Standstill(t.Context(), 0)
 	require.NoError(t, err)
 	require.Equal(t, "participant 2 makes no gradient: trainer failed: it says: RuntimeError: too many calls (my.py line "+
 		"11); ", said)
 	n.Nodes = logged(t, logMade, logUnbegun, logRaised, "")
-	_, err = n.Standstill(t.Context())
+	_, err = n.Standstill(t.Context(), 0)
 	require.ErrorContains(t, err, "participant 1 makes no gradient: trainer failed: no answer in time; participant 2 "+
 		"makes no gradient: ")
 	n.Nodes, n.Manifest.Attacks = logged(t, logMade, logMade, logRaised, ""), []Attack{{Node: 0, Kind: "silent"}}
-	_, err = n.Standstill(t.Context())
+	_, err = n.Standstill(t.Context(), 0)
 	require.Error(t, err, "no round closes without those of a silent attacker and of one that fails")
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -49,7 +50,7 @@ type Reporter struct {
 
 	Warn func(string) // takes what is said once; nil for nothing
 
-	logs     map[uint32]string // of nodes with a trainer, by participant
+	logs     map[uint32]nodeLog // of nodes with a trainer, by participant
 	spending spending
 	missing  missing
 	start    time.Time
@@ -69,12 +70,16 @@ type Running struct {
 
 // Begin starts the clock, and prints the addresses of the net and the heading.
 func (r *Reporter) Begin(x Running) error {
-	r.start, r.spending.used, r.logs = time.Now(), r.CPU, map[uint32]string{}
+	r.start, r.spending.used, r.logs = time.Now(), r.CPU, map[uint32]nodeLog{}
 	if r.Warn == nil {
 		r.Warn = func(string) {}
 	}
 	for i := 0; i < len(x.Nodes) && len(r.Manifest.Trainer) > 0; i++ {
-		r.logs[uint32(i)] = x.Nodes[i].LogFile()
+		log := nodeLog{path: x.Nodes[i].LogFile()}
+		if info, err := os.Stat(log.path); err == nil {
+			log.from = info.Size()
+		}
+		r.logs[uint32(i)] = log
 	}
 	if r.JSON {
 		x.Type = "net"

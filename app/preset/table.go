@@ -83,17 +83,10 @@ func (f facts) fit(p *params.Params, own Own, n int) error {
 		return err
 	}
 	mu := math.Sqrt(float64(budget[params.LedgerColumns-1]) * 1e-12)
-	reach, most := 0.9, 64.0
-	if math.Sqrt(float64(p.Model.Dim()))/(mu*float64(rows)) > littleNoise {
-		if !f.single {
-			p.Privacy.WorkerMomentum = 1
-		}
-		if p.Rule.Byzantine > 0 {
-			most = 24
-		}
+	time, step, most := f.way(*p, mu, rows, n)
+	if !f.single && isNoisy(*p, mu, rows) {
+		p.Privacy.WorkerMomentum = 1
 	}
-	noise := f.clip / (mu * float64(rows) * math.Sqrt(float64(n)) * f.weight) // of the mean gradient of all rounds
-	time, step := reach/(noise*f.length), 1.6/f.curvature
 	rounds := cmp.Or(float64(own.Rounds), min(max(math.Ceil(time/step), 8), most))
 	SetRounds(p, uint64(rounds))
 	p.Training.LearningRate = readable(min(step, time/rounds) / f.weight)
@@ -102,6 +95,33 @@ func (f facts) fit(p *params.Params, own Own, n int) error {
 	}
 	p.Grid.Step = worker.GridStep(p.Privacy)
 	return nil
+}
+
+// way returns for how long the noise of all rounds lets a model of n participants move, the longest step, and the most
+// rounds. mu is that of all rounds, and rows of a participant.
+func (f facts) way(p params.Params, mu float64, rows, n int) (time, step, most float64) {
+	noise := f.clip / (mu * float64(rows) * math.Sqrt(float64(n)) * f.weight) // of the mean gradient of all rounds
+	if most = 64; p.Rule.Byzantine > 0 && isNoisy(p, mu, rows) {
+		most = 24
+	}
+	const reach = 0.9
+	return reach / (noise * f.length), 1.6 / f.curvature, most
+}
+
+// isNoisy reports whether the mean of a participant's gradients has more than littleNoise.
+func isNoisy(p params.Params, mu float64, rows int) bool {
+	return math.Sqrt(float64(p.Model.Dim()))/(mu*float64(rows)) > littleNoise
+}
+
+// FullRounds returns the rounds that the preset takes at least for a centred linear model of n participants with the
+// noise and the batch of p: with fewer it ends before its noise asks for it. It is 0 for other models.
+func FullRounds(p params.Params, n int) int {
+	if !p.Model.Centred() || p.Model.Kind == params.ModelMLP || p.Privacy.SamplingRate != 1 {
+		return 0
+	}
+	mu := math.Sqrt(float64(p.Training.Rounds)) / p.Privacy.NoiseMultiplier
+	time, step, most := factsOf(p.Model).way(p, mu, int(p.Privacy.Batch), n)
+	return int(min(math.Ceil(time/step), most))
 }
 
 // readable returns x with three digits, as people read it in genesis.

@@ -233,15 +233,18 @@ func (i *inspection) empty(ctx context.Context) (string, error) {
 func (i *inspection) checkTime(ctx context.Context) (string, error) {
 	start := time.Now()
 	_, err := i.unclippedSum(ctx, i.batch)
+	if err != nil {
+		return "", err
+	}
 	took := time.Since(start)
 	i.report.StepMS = float64(took.Microseconds()) / 1000
 	note := fmt.Sprintf("%d %ss took %.0f ms", len(i.batch), i.unitNoun(), i.report.StepMS)
 	// compareSums asks for two batches, checkRemoval for one and for each that lacks an example, alone for each example.
 	asks := 2*2 + 1 + 2*min(maxChecked, len(i.batch))
-	if rest := took * time.Duration(asks); err == nil && rest > 5*time.Second {
+	if rest := took * time.Duration(asks); rest > 5*time.Second {
 		i.t.config.Log(fmt.Sprintf("%s: the rest of the check takes up to about %v", note, rest.Round(time.Second)))
 	}
-	return note, err
+	return note, nil
 }
 
 // compareSums compares the trainer's sum over the batch with its sum over other. The list other has the same examples,

@@ -212,11 +212,13 @@ func (g Report) Text(w io.Writer) {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
 	_ = t.Flush()
-	if g.Odds != "" {
+	judge := "spdl-lab rehearse leaves out each row in turn, and is the better judge"
+	if g.Odds != "" { // of a module, which nothing rehearses
 		fmt.Fprintln(w, g.Odds)
+		judge = "another may say otherwise, within the intervals"
 	}
-	fmt.Fprintf(w, "%s\nof one split of these rows: spdl-lab rehearse leaves out each row in turn, and is the better "+
-		"judge\nprivate to the owner of the rows: no epsilon bounds what this tells of them\n", g.Verdict())
+	fmt.Fprintf(w, "%s\nof one split of these rows: %s\nprivate to the owner of the rows: no epsilon bounds what this "+
+		"tells of them\n", g.Verdict(), judge)
 	if g.Warning != "" {
 		fmt.Fprintln(w, "warning:", printable.Text(g.Warning))
 	}

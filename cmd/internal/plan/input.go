@@ -10,6 +10,7 @@ import (
 
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 )
@@ -46,6 +47,7 @@ type Input struct {
 	Clip     float64 // C, the clip norm of one sample's gradient
 	Momentum float64 // beta, the workers' momentum; at 1 vectors are sums
 	Rounds   int     // T, the number of rounds
+	Full     int     // those that the preset takes at least for a table and its noise; 0 for other data
 
 	Accountant      Accountant // empty means the one that comes closest to the chain's ledger
 	Epsilon         float64    // the target epsilon; exactly one of Epsilon and NoiseMultiplier is above 0
@@ -68,7 +70,7 @@ func (in *Input) Take(p params.Params, examples int) {
 	in.SamplingRate, in.Units = p.Privacy.SamplingRate, p.Privacy.Units()
 	in.Unit, in.Neighbours = p.UnitName(), p.Privacy.Neighbours()
 	if p.Model.Kind == params.ModelLogistic {
-		in.Rate = p.Model.Table.TypicalRate()
+		in.Rate, in.Full = p.Model.Table.TypicalRate(), preset.FullRounds(p, in.Participants)
 	}
 	if in.SamplingRate == 0 { // batches of fixed size count as the whole data set
 		in.SamplingRate, in.Batch = 1, int(p.Privacy.Batch)

@@ -23,6 +23,7 @@ type Plan struct {
 	Clip         float64  `json:"clip"`
 	Momentum     float64  `json:"worker_momentum"`
 	Rounds       int      `json:"rounds"`
+	Full         int      `json:"full_rounds,omitempty"` // as in Input: with fewer rounds no table was measured
 
 	Accountant Accountant `json:"accountant"`
 	// Epsilon is the epsilon that Accountant computes for one participant over all rounds. It is a
@@ -95,7 +96,7 @@ func Make(in Input) (Plan, error) {
 		Participants: in.Participants, Byzantine: in.Byzantine, Model: name, Parameters: d,
 		Samples: in.Samples, Units: in.units(), Unit: in.Unit, Neighbours: in.Neighbours,
 		SamplingRate: in.SamplingRate, Batch: in.Batch, Clip: in.Clip, Momentum: in.Momentum,
-		Rounds:     in.Rounds,
+		Rounds: in.Rounds, Full: in.Full,
 		Accountant: in.Accountant, Epsilon: s.epsilon, Delta: in.Delta, NoiseMultiplier: s.multiplier, RDPEpsilon: s.rdp,
 		Guarantee: in.Accountant != Lemma1,
 		SumStd:    s.multiplier * in.Clip, SubmittedStd: privacy.FinalStd(config), GridStep: privacy.StepFor(config),

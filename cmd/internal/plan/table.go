@@ -42,6 +42,9 @@ var measuredGains = []struct {
 // forecast returns the accuracy of a table's model with the given noise in the mean of a participant's gradients.
 func (in Input) forecast(noise float64) Accuracy {
 	t := &TableForecast{Rate: in.Rate, Guess: max(in.Rate, 1-in.Rate), Brier: in.Rate * (1 - in.Rate)}
+	if in.Rounds < in.Full {
+		return Accuracy{Table: t, Source: fmt.Sprintf("no table was measured with fewer than %d rounds", in.Full)}
+	}
 	for _, m := range measuredGains {
 		if noise > m.noise {
 			continue
@@ -144,6 +147,9 @@ func (in Input) verdict(p Plan) string {
 			}
 		}
 		return text
+	case p.Rounds < p.Full:
+		return fmt.Sprintf("open: %d rounds end before the %d that this noise allows, and no table was measured so. Leave "+
+			"--rounds out, or measure by spdl-lab rehearse --rounds %d", p.Rounds, p.Full, p.Rounds)
 	}
 	text := fmt.Sprintf("worth it for members whose own model has less than %v of that gain in AUC, as their rows are "+
 		"few or alike; others gain little, or lose. spdl-lab rehearse measures it before a training, spdl model gain after",

@@ -91,9 +91,14 @@ func (p Plan) Text(w io.Writer) {
 
 // choicesText prints what a table's model keeps at several epsilons.
 func (p Plan) choicesText(w io.Writer, f TableForecast) {
-	fmt.Fprintf(w, "\nGuessing the typical rate %.3g has accuracy %.3f and Brier score %.3f. Of what logistic regression "+
-		"on all rows\nwithout privacy gains over it, each table of docs/TABLES.md kept at least (a harder one may keep "+
-		"less):\n", f.Rate, f.Guess, f.Brier)
+	fmt.Fprintf(w, "\nGuessing the typical rate %.3g has accuracy %.3f and Brier score %.3f. ", f.Rate, f.Guess, f.Brier)
+	if p.Rounds < p.Full {
+		fmt.Fprintf(w, "What %d rounds keep of the gain over it was not measured.\n", p.Rounds)
+		return
+	}
+	fmt.Fprint(w, "Of what logistic regression on all rows\nwithout privacy gains over it, each table of docs/TABLES.md "+
+		"kept at least, with 4 and with 10 members (a harder one\nmay keep less; more members with as many rows each keep "+
+		"as much or more, since only noise of one hides attackers):\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	attacked := func(*Gain) string { return "" }
 	if p.Byzantine > 0 {

@@ -31,14 +31,18 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	var unknown error
 	rejectUnknownHelp(root, &unknown)
-	err := errors.Join(root.ExecuteContext(ctx), unknown)
+	cmd, err := root.ExecuteContextC(ctx)
+	err = errors.Join(err, unknown)
 	defer func() {
 		if q, ok := root.ErrOrStderr().(*logQueue); ok { // the command was a Service
 			q.close()
 		}
 	}()
-	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	isEnded := ctx.Err() != nil && errors.Is(err, context.Canceled)
+	if err == nil || isEnded && cmd.Annotations[service] != "" {
 		return 0
+	} else if isEnded {
+		err = errors.New("interrupted")
 	}
 	printError(root.ErrOrStderr(), root.Name(), args, err)
 	return Exit(err)

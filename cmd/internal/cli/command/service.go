@@ -23,11 +23,15 @@ const (
 	lostLines = "lines lost: the log was not read, or could not be written"
 )
 
+// service is the annotation of a Service, of which a signal is the way to end.
+const service = "service"
+
 // Service makes cmd run on and stop whether or not somebody reads what it writes. Its log waits in
 // a queue. After a signal, data that nobody reads are given up. A closed pipe is an error of a write
 // and does not end the process, as SIGPIPE would.
 func Service(cmd *cobra.Command) *cobra.Command {
 	before := cmd.PreRunE
+	cmd.Annotations = map[string]string{service: "until a signal"}
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // if ignored, children would inherit it
 		if f, ok := cmd.ErrOrStderr().(*os.File); ok {

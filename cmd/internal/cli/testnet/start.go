@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -56,6 +57,11 @@ type startOptions struct {
 func (o *startOptions) start(r *command.Run, _ []string) (err error) {
 	ctx, stop := endings(r.Context)
 	defer stop()
+	defer func() {
+		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+			err = fmt.Errorf("interrupted (%v)", context.Cause(ctx))
+		}
+	}()
 	home, keep := r.Home, o.keep
 	if !r.Named {
 		if home, err = os.MkdirTemp("", "spdl-testnet-"); err != nil {
@@ -66,7 +72,7 @@ func (o *startOptions) start(r *command.Run, _ []string) (err error) {
 		}
 	}
 	n, err := o.net(r, home)
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
 	warn(r, n)
@@ -110,7 +116,7 @@ func (o *startOptions) net(r *command.Run, home string) (*testnet.Net, error) {
 			fmt.Fprintln(r.Err, "trying the trainer, before the net is made:", command.Plain(strings.Join(m.Trainer, " ")))
 		}
 		end := command.Elapsed(r.Context, r.Err, "making the net")
-		n, err := testnet.Init(m)
+		n, err := testnet.Init(m.Within(r.Context))
 		end()
 		if err == nil && r.Named && m.Data == "" && len(m.Trainer) == 0 {
 			fmt.Fprintf(r.Err, "new net in %s: it trains the embedded MNIST, as no --data is named\n", r.HomeText)
@@ -178,6 +184,7 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	follow, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	patience := stillness + n.Manifest.Patience
+	var told atomic.Uint64 // rounds
 	still := time.NewTicker(patience)
 	defer still.Stop()
 	go func() {
@@ -189,12 +196,12 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 			case <-follow.Done():
 				return
 			case <-still.C:
-				said, err := n.Standstill(follow)
+				said, err := n.Standstill(follow, told.Load())
 				if err != nil {
 					cancel(err)
 					return
 				}
-				fmt.Fprintf(r.Err, "no round has closed for %v: %s%s doctor --home %s, or the nodes' logs, such as %s, say "+
+				fmt.Fprintf(r.Err, "no line for %v: %s%s doctor --home %s, or the nodes' logs, such as %s, say "+
 					"more\n", patience, command.Plain(said), command.Program("spdl"), r.InText(n.Manifest.Home),
 					r.InText(n.Nodes[0].LogFile()))
 			}
@@ -207,6 +214,7 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	if err == nil {
 		err = testnet.Follow(follow, n, measure, func(r testnet.Round) error {
 			still.Reset(patience)
+			told.Add(1)
 			if !r.Past {
 				perturb(follow, r.Round)
 			}

@@ -39,7 +39,7 @@ nothing was refuted, 1 something was, 2 wrong use.`,
 		Values(params.ClippingRows, params.ClippingSum)
 	command.Flag(cmd, &o.batch, "batch", 0, "examples of a batch (default: privacy.batch of the parameters)")
 	command.Flag(cmd, &o.seed, "seed", 1, "of the batches and parameters that are asked for")
-	command.Flag(cmd, &o.config.Timeout, "timeout", time.Minute, "time for an answer").Positive()
+	command.Flag(cmd, &o.config.Timeout, "timeout", 5*time.Minute, "time for an answer").Positive()
 	share := &o.config.Share
 	command.Flag(cmd, &share.Part, "part", 0, "the part of the data that HELLO names")
 	command.Flag(cmd, &share.Parts, "parts", 1, "the parts of the data that HELLO names")

@@ -97,7 +97,7 @@ def probabilities(build: Callable[..., Any], model: str, rows: Any, comma: bool 
         want = one(hello.config["table"], hello.config.get("centred", False))[0].shape[1:]
         if rows.shape[1:] != want:
             raise Unsuitable("rows has shape %s, want [%d, %d], the inputs of the schema's columns"
-                             % (list(rows.shape), len(rows), *want))
+                             % (list(rows.shape), len(rows) if rows.ndim > 1 else 1, *want))
     if isinstance(module, dict):
         from .linear import names
         weight, bias = names(module) or ("", "")
