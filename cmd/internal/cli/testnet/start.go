@@ -59,7 +59,7 @@ func (o *startOptions) start(r *command.Run, _ []string) (err error) {
 	defer stop()
 	defer func() {
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-			err = fmt.Errorf("interrupted (%v)", context.Cause(ctx))
+			err = fmt.Errorf("interrupted (%s)", context.Cause(ctx).Error())
 		}
 	}()
 	home, keep := r.Home, o.keep
