@@ -133,7 +133,8 @@ func TestAgainst(t *testing.T) {
 	var points []chainview.Point
 	for round := range uint64(20) {
 		r := app.Record{Round: round, Rule: "median", Contributions: []app.Contribution{{Participant: 0, Selected: true},
-			{Participant: 1, Selected: round%2 == 0}, {Participant: 3, Opposed: round < 7, Selected: true}, {Participant: 4, Selected: true}}}
+			{Participant: 1, Selected: round%2 == 0}, {Participant: 3, Opposed: round < 7, Selected: true},
+			{Participant: 4, Selected: true}}}
 		if round < 13 {
 			r.Contributions = slices.Insert(r.Contributions, 2, app.Contribution{Participant: 2, Selected: true})
 		}
