@@ -151,7 +151,7 @@ func (r *Reporter) missed(s Summary) string {
 			why, late = ", as it was late", true
 		}
 		if x.Reason != "" {
-			why += ", and its trainer failed: " + x.Reason
+			why += ", and its trainer failed: " + strings.TrimPrefix(x.Reason, "trainer failed: ")
 		}
 		texts = append(texts, fmt.Sprintf("participant %d in %d of %d rounds%s", x.Participant, x.Rounds, s.Rounds, why))
 	}
