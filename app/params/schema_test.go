@@ -47,12 +47,16 @@ func TestSchema(t *testing.T) {
 		{"has weight NaN", func(t *params.Table) { t.Weights[0] = math.NaN() }},
 		{"has typical values, and model.inputs is without the constant",
 			func(t *params.Table) { t.Columns[1].Typical = new(float64) }},
+		{"has 3 columns and 0 classes", func(t *params.Table) { t.Classes = nil }},
 		{"from 0 to 0", func(t *params.Table) { t.Columns[1].High = 0 }},
 	} {
 		m := schema()
 		c.change(m.Table)
 		require.ErrorContains(t, m.Table.Validate(m), c.want)
 	}
+	m := schema()
+	m.Classes, m.Table.Classes = 0, nil
+	require.NotPanics(t, func() { _ = m.Table.Validate(m) }, "validateLayers wants two classes, a file may have none")
 }
 
 // TestTableWithoutSchemaKeepsItsBytes: the encoding of a table without a schema, in protobuf and in

@@ -77,8 +77,8 @@ func nameOnce(what string, names []string) error {
 		}
 	}
 	sorted := slices.Sorted(slices.Values(names))
-	for i, name := range sorted[1:] {
-		if name == sorted[i] {
+	for i, name := range sorted {
+		if i > 0 && name == sorted[i-1] {
 			return fmt.Errorf("%s: %q stands there twice", what, name)
 		}
 	}

@@ -68,6 +68,10 @@ func (s Source) readSchema() (Data, error) {
 	if err != nil {
 		return Data{}, err
 	}
+	if len(t.Classes) < 2 || len(t.Columns) == 0 {
+		return Data{}, fmt.Errorf("%s: the schema has %d classes and %d columns, want at least 2 and 1: spdl schema draft "+
+			"makes one of a file", s.Schema, len(t.Classes), len(t.Columns))
+	}
 	d := Data{Table: &t, Classes: len(t.Classes)}
 	if err := d.fitModel(&params.Model{}); err != nil {
 		return Data{}, fmt.Errorf("%s: %w", s.Schema, err)

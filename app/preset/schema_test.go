@@ -42,7 +42,9 @@ func TestSchema(t *testing.T) {
 		`unknown field "lable"`:         {Schema: write("typo.json", `{"lable": "y"}`)},
 		"has fill 2": {Schema: write("fill.json", `{"label": "y", "classes": ["0", "1"], "columns": [
 			{"name": "a", "high": 1, "missing": {"fill": 2}}]}`)},
-		"the value is none": {Path: write("bad.csv", "id,a,c,y\np,0,w,0\n"), Schema: schema},
+		"0 classes and 0 columns": {Schema: write("label.json", `{"label": "y"}`)},
+		"2 classes and 0 columns": {Schema: write("none.json", `{"label": "y", "classes": ["0", "1"]}`)},
+		"the value is none":       {Path: write("bad.csv", "id,a,c,y\np,0,w,0\n"), Schema: schema},
 	} {
 		_, err := s.Read()
 		require.ErrorContains(t, err, want)

@@ -182,7 +182,8 @@ func (g Report) Verdict() string {
 	if g.NoneBeatsRate() {
 		text += ". None is better than guessing the rate"
 	}
-	return text + adapt.Doubt(last.AUC.Value)
+	alone := slices.IndexFunc(g.Models, func(m adapt.Measured) bool { return m.Name == adapt.Alone })
+	return text + adapt.Doubt(g.Models[alone].AUC.Value)
 }
 
 // Head names the columns of Cells.
@@ -216,6 +217,9 @@ func (g Report) Text(w io.Writer) {
 	if g.Odds != "" { // of a module, which nothing rehearses
 		fmt.Fprintln(w, g.Odds)
 		judge = "another may say otherwise, within the intervals"
+	}
+	if last.Name == adapt.Mine {
+		judge = "mine is too good if it trained on these: predict.py --side says which they are"
 	}
 	fmt.Fprintf(w, "%s\nof one split of these rows: %s\nprivate to the owner of the rows: no epsilon bounds what this "+
 		"tells of them\n", g.Verdict(), judge)
