@@ -54,7 +54,7 @@ func TestSchema(t *testing.T) {
 		c.change(m.Table)
 		require.ErrorContains(t, m.Table.Validate(m), c.want)
 	}
-	m := schema()
+	m = schema()
 	m.Classes, m.Table.Classes = 0, nil
 	require.NotPanics(t, func() { _ = m.Table.Validate(m) }, "validateLayers wants two classes, a file may have none")
 }

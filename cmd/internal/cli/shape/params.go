@@ -61,8 +61,10 @@ func (o *Origin) Own() (own preset.Own, err error) {
 	}
 	if o.Data+o.Schema != "" {
 		d, err := preset.Source{Path: o.Data, Label: o.Label, Group: o.Group, Schema: o.Schema}.Read()
-		if err != nil {
-			return own, fmt.Errorf("%s: %w", cmp.Or(o.Schema, o.Data), err)
+		if err != nil && o.Schema != "" {
+			return own, err
+		} else if err != nil {
+			return own, fmt.Errorf("%s: %w", o.Data, err)
 		}
 		own.Data = &d
 	}
