@@ -19,10 +19,10 @@ var buildings = []struct {
 	budget, goal int
 	prefixes     []string
 }{
-	{"laboratory", 13_430, 13_300, []string{"testnet/", "docs/", "cmd/spdl-lab/", "cmd/internal/cli/lab/",
+	{"laboratory", 13_450, 13_300, []string{"testnet/", "docs/", "cmd/spdl-lab/", "cmd/internal/cli/lab/",
 		"cmd/internal/cli/testnet/", "cmd/internal/cli/experiment/", "cmd/internal/cli/report/", "cmd/internal/history/"}},
 	{"product", 30_600, 24_000, []string{"cmd/"}},
-	{"chain", 48_550, 46_000, []string{""}},
+	{"chain", 48_500, 46_000, []string{""}},
 }
 
 // TestBudgets: no building is larger than its budget, and no budget leaves room for more than a small change.

@@ -27,9 +27,10 @@ type Round struct {
 	View         uint32   `json:"view"`
 	Leader       uint32   `json:"leader"`
 	Included     int      `json:"included"`
-	Missing      []uint32 `json:"missing,omitempty"` // active participants without a gradient in it
-	Late         []uint32 `json:"late,omitempty"`    // of these, those that rounds of this epoch waited for
-	TestAccuracy *float64 `json:"test_accuracy"`     // nil where it was not measured
+	Missing      []uint32 `json:"missing,omitempty"`    // active participants without a gradient in it
+	Late         []uint32 `json:"late,omitempty"`       // of these, those that rounds of this epoch waited for
+	TestAccuracy *float64 `json:"test_accuracy"`        // nil where it was not measured
+	Unmeasured   string   `json:"unmeasured,omitempty"` // why the net's own trainer did not measure it
 	Epsilon      *float64 `json:"epsilon"`
 	Tested       int      `json:"test_examples,omitempty"`
 	// Measures are what stands beside the accuracy, nil if no counts by class are known.
@@ -273,6 +274,7 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 	}
 	measured, err := e.Evaluate(ctx, p, parameters)
 	if home.IsUnmeasurable(err) || errors.Is(err, trainer.ErrTrainer) { // of the next round a trainer may say it again
+		r.Unmeasured = err.Error()
 		return r, nil
 	}
 	if err != nil {

@@ -52,6 +52,7 @@ func Init(m Manifest) (*Net, error) {
 	if err := m.absolute(""); err != nil {
 		return nil, err
 	}
+	begins := m.GenesisTime
 	p, err := m.check()
 	if err != nil {
 		return nil, err
@@ -71,6 +72,7 @@ func Init(m Manifest) (*Net, error) {
 	if err := m.checkTrainer(p); err != nil {
 		return nil, err
 	}
+	m.GenesisTime = cmp.Or(begins, time.Now()) // not before the trial of trainers: the first block has this time
 	n := &Net{Manifest: m, Genesis: app.Genesis{Params: p, Seed: m.genesisSeed()}}
 	ports, err := m.ports()
 	if err != nil {

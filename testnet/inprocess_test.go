@@ -74,6 +74,7 @@ func TestInProcess(t *testing.T) {
 	}))
 	require.NoError(t, Follow(ctx, again, broken{}, func(r Round) error {
 		require.Nil(t, r.TestAccuracy, "the net goes on where its own trainer fails")
+		require.NotEmpty(t, r.Unmeasured)
 		return nil
 	}))
 }

@@ -39,6 +39,11 @@ func (r *Reporter) count(x Round) string {
 	if r.missing == nil {
 		r.missing = missing{}
 	}
+	if x.Unmeasured != "" && !r.unmeasured && !x.Past {
+		r.unmeasured = true
+		r.Warn(fmt.Sprintf("the accuracy after round %d was not measured, as the run's own trainer fails: %s; spdl-lab "+
+			"report measures it again", x.Round, x.Unmeasured))
+	}
 	fails := map[uint32]string{}
 	for _, p := range slices.Sorted(maps.Keys(r.logs)) {
 		why, isLast := failureIn(r.logs[p])
@@ -46,7 +51,7 @@ func (r *Reporter) count(x Round) string {
 			fails[p] = " (its trainer fails)"
 		}
 		if why != "" && r.missing[p].Reason == "" && !x.Past {
-			r.Warn(fmt.Sprintf("participant %d made no gradient: %s", p, why))
+			r.Warn(fmt.Sprintf("the trainer of participant %d fails: %s", p, strings.TrimPrefix(why, "trainer failed: ")))
 			r.missing[p] = Missed{p, r.missing[p].Rounds, r.missing[p].Late, why}
 		}
 	}
@@ -142,20 +147,28 @@ func (r *Reporter) missed(s Summary) string {
 	if len(s.Missed) == 0 {
 		return ""
 	}
-	late, texts := false, []string(nil)
+	late, texts, failures, text := false, []string(nil), map[string][]string{}, ""
 	for _, x := range s.Missed {
 		why := ""
 		if kind := r.Manifest.attack(int(x.Participant)); kind != "" {
 			why = " by its attack " + kind
 		} else if x.Late {
-			why, late = ", as it was late", true
+			why, late = ", as it was late", late || x.Reason == ""
 		}
 		if x.Reason != "" {
-			why += ", and its trainer failed: " + strings.TrimPrefix(x.Reason, "trainer failed: ")
+			failures[x.Reason] = append(failures[x.Reason], fmt.Sprint(x.Participant))
 		}
-		texts = append(texts, fmt.Sprintf("participant %d in %d of %d rounds%s", x.Participant, x.Rounds, s.Rounds, why))
+		if x.Rounds > 0 {
+			texts = append(texts, fmt.Sprintf("participant %d in %d of %d rounds%s", x.Participant, x.Rounds, s.Rounds, why))
+		}
 	}
-	text := "gradients missing: " + listed(texts) + "\n"
+	if len(texts) > 0 {
+		text = "gradients missing: " + listed(texts) + "\n"
+	}
+	for _, why := range slices.Sorted(maps.Keys(failures)) {
+		text += fmt.Sprintf("trainers failed, and were tried again: those of %s: %s\n", listed(failures[why]),
+			strings.TrimPrefix(why, "trainer failed: "))
+	}
 	if late {
 		text += "if its training steps are slow: a net made with --patience 30s has rounds that wait so much longer for " +
 			"them; spdl trainer check measures a step\n"

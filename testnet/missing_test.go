@@ -67,16 +67,19 @@ func TestTrainerFails(t *testing.T) {
 		require.NoError(t, os.WriteFile(nodes[i].LogFile(), []byte(map[int]string{0: logRaised}[i]+text), 0o600))
 	}
 	for round := range uint64(2) {
-		require.NoError(t, r.Round(Round{Round: round, Included: 2, Missing: []uint32{0, 1, 7}, Late: []uint32{0}}))
+		require.NoError(t, r.Round(Round{Round: round, Included: 2, Missing: []uint32{0, 1, 7}, Late: []uint32{0, 1},
+			Unmeasured: "no answer"}))
 	}
 	require.NoError(t, r.End(0))
-	const raised = "trainer failed: it says: RuntimeError: too many calls (my.py line 11)"
-	const made = " made no gradient: " + raised
-	require.Equal(t, []string{"participant 1" + made, "participant 2" + made}, warned)
+	const says = "it says: RuntimeError: too many calls (my.py line 11)"
+	require.Equal(t, []string{"the accuracy after round 0 was not measured, as the run's own trainer fails: no answer; " +
+		"spdl-lab report measures it again", "the trainer of participant 1 fails: " + says,
+		"the trainer of participant 2 fails: " + says}, warned)
 	require.Equal(t, 2, bytes.Count(out.Bytes(), []byte("missing 0, 1 (its trainer fails), 7\n")), out.String())
-	require.Contains(t, out.String(), "participant 1 in 2 of 2 rounds, and its trainer failed: it says: RuntimeError")
+	require.Contains(t, out.String(), "participant 1 in 2 of 2 rounds, as it was late, participant 7 in 2 of 2 rounds\n")
 	require.Contains(t, out.String(), "participant 0 in 2 of 2 rounds, as it was late, ")
-	require.Contains(t, out.String(), "participant 2 in 0 of 2 rounds, and its trainer failed: it says: RuntimeError")
+	require.Contains(t, out.String(), "\ntrainers failed, and were tried again: those of 1, 2: "+says+"\n")
+	require.NotContains(t, out.String(), "participant 2 in")
 }
 
 // TestStandstill: a net in which more trainers fail than the rule withstands cannot go on, and says whose and why.

@@ -50,14 +50,15 @@ type Reporter struct {
 
 	Warn func(string) // takes what is said once; nil for nothing
 
-	logs     map[uint32]nodeLog // of nodes with a trainer, by participant
-	spending spending
-	missing  missing
-	start    time.Time
-	Last     Round // that was reported
-	Count    int   // of the reported rounds
-	past     int   // rounds that were closed before this run, until resumed prints them
-	before   int   // rounds that were closed before this run
+	logs       map[uint32]nodeLog // of nodes with a trainer, by participant
+	spending   spending
+	unmeasured bool // whether it was said that an accuracy was not measured
+	missing    missing
+	start      time.Time
+	Last       Round // that was reported
+	Count      int   // of the reported rounds
+	past       int   // rounds that were closed before this run, until resumed prints them
+	before     int   // rounds that were closed before this run
 }
 
 // Running is the first line of a run: the addresses of its nodes.

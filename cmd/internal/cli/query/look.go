@@ -111,7 +111,7 @@ func (n node) look(all context.Context) (*Glance, error) {
 	g.Status, g.Offences = now.Status, r.Offences()
 	g.Standings, g.Spend = chainview.Ask[[]query.Standing](r, "/reputation"), chainview.Ask[[]query.Spend](r, "/privacy")
 	g.Trouble = g.troubles(r.Standings())
-	g.Votes = votes(ctx, n.Client, last, g.CatchingUp)
+	g.Votes = votes(ctx, n.Client, last, g.CatchingUp || steps(g.Status))
 	points := now.Running()
 	if len(points) == 0 { // none is closed, or a node after state sync does not hold the last
 		return g, r.Err()

@@ -85,7 +85,7 @@ func queryStatus() *cobra.Command {
 				if node.SyncInfo.LatestBlockHeight > 0 {
 					s.LastBlock, s.hint = &node.SyncInfo.LatestBlockTime, ""
 				}
-				s.Votes = votes(ctx, c, s.LastBlock, s.CatchingUp)
+				s.Votes = votes(ctx, c, s.LastBlock, s.CatchingUp || steps(s.Status))
 			}
 			if net, err := c.RPC().NetInfo(ctx); err == nil {
 				s.Peers = &net.NPeers
@@ -125,6 +125,11 @@ func phase(s query.Status, early string) string {
 	return "training"
 }
 
+// steps reports whether the node's worker is at a step, for which the block that is missing may wait.
+func steps(s query.Status) bool {
+	return s.Home != nil && s.Home.Step != "" && s.Home.Worker != query.WorkerFails
+}
+
 // votes returns who votes for the block that a node waits for, by the time of the last block, nil before the first. It
 // returns nil if blocks come, if the node needs none or has just begun, or if its RPC does not say.
 func votes(ctx context.Context, c *client.Client, last *time.Time, idle bool) *client.Votes {
@@ -155,6 +160,8 @@ func (s chainStatus) blockText(now time.Time) string {
 		text += ": the node fetches the blocks that it lacks"
 	case s.Votes != nil:
 		text += ": " + command.Plain(s.Votes.Standstill())
+	case age > client.Overdue && steps(s.Status):
+		text += ": the round waits for gradients"
 	case age > client.Overdue:
 		text += `: the chain stands, or this node alone (spdl doctor, check "last block")`
 	}

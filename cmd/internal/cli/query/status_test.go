@@ -91,3 +91,14 @@ func TestVotes(t *testing.T) {
 	delete(answers, "consensus_state")
 	require.Nil(t, votes(t.Context(), c, &old, false))
 }
+
+// TestBlockOfSlowSteps: a chain whose round waits for the node's own step does not stand.
+func TestBlockOfSlowSteps(t *testing.T) {
+	now := time.Now()
+	old := now.Add(-45 * time.Second)
+	s := chainStatus{LastBlock: &old}
+	s.Home = &query.Home{Step: "computing a gradient for 13s (round 0; a round waits 33.56s)"}
+	require.Equal(t, "last block    45s ago: the round waits for gradients\n", s.blockText(now))
+	s.Home.Worker = query.WorkerFails
+	require.Contains(t, s.blockText(now), "the chain stands")
+}

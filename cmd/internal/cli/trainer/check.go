@@ -107,7 +107,7 @@ func (o *checkOptions) run(r *command.Run, args []string) error {
 	if step := time.Duration(report.StepMS * float64(time.Millisecond)); step > patience {
 		r.Warn(fmt.Sprintf("a step over %d %s takes %v, and rounds of a localnet wait %v or so: give it --patience %v, and "+
 			"a chain a longer proposal.wait (docs/CONFIGURATION.md, Slow training steps)", report.Batch, p.Privacy.Units(),
-			step.Round(time.Millisecond), patience, 2*step.Round(time.Second)+time.Second))
+			step.Round(time.Millisecond), patience, 2*(step+time.Second-1).Truncate(time.Second)+time.Second))
 	}
 	if err := r.Show(report, func(w io.Writer) { reportText(w, report, p) }); err != nil {
 		return err

@@ -92,8 +92,8 @@ def pace(study: ModuleStudy, participants: int, batch: int) -> Tuple[str, str, s
     patience = "%ds" % (2 * math.ceil(takes) + 1)
     return told, ("a step of about %.2g s is longer than rounds of a localnet wait by default, half a second or so: net.toml "
                   "has patience = %s, as --patience; a chain needs a longer proposal.wait%s (docs/CONFIGURATION.md, Slow "
-                  "training steps); a smaller --batch makes steps shorter"
-                  % (takes, patience, " and worker.trainer_timeout" if takes > ANSWER / 2 else "")), patience
+                  "training steps)%s" % (takes, patience, " and worker.trainer_timeout" if takes > ANSWER / 2 else "",
+                                         "; a smaller --batch makes steps shorter" if takes > 1.5 * took[1] else "")), patience
 
 
 def rows(study: ModuleStudy, n: int) -> torch.Tensor:
