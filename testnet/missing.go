@@ -42,7 +42,7 @@ func (r *Reporter) count(x Round) string {
 	if x.Unmeasured != "" && !r.unmeasured && !x.Past {
 		r.unmeasured = true
 		r.Warn(fmt.Sprintf("the accuracy after round %d was not measured, as the run's own trainer fails: %s; spdl-lab "+
-			"report measures it again", x.Round, x.Unmeasured))
+			"report measures it again", x.Round, strings.TrimPrefix(x.Unmeasured, "trainer failed: ")))
 	}
 	fails := map[uint32]string{}
 	for _, p := range slices.Sorted(maps.Keys(r.logs)) {
