@@ -273,7 +273,8 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 		}
 	}
 	measured, err := e.Evaluate(ctx, p, parameters)
-	if home.IsUnmeasurable(err) || errors.Is(err, trainer.ErrTrainer) { // of the next round a trainer may say it again
+	// of the next round a trainer may say it again
+	if ctx.Err() == nil && (home.IsUnmeasurable(err) || errors.Is(err, trainer.ErrTrainer)) {
 		r.Unmeasured = err.Error()
 		return r, nil
 	}

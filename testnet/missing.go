@@ -152,8 +152,8 @@ func (r *Reporter) missed(s Summary) string {
 		why := ""
 		if kind := r.Manifest.attack(int(x.Participant)); kind != "" {
 			why = " by its attack " + kind
-		} else if x.Late {
-			why, late = ", as it was late", late || x.Reason == ""
+		} else if x.Late && x.Reason == "" {
+			why, late = ", as it was late", true
 		}
 		if x.Reason != "" {
 			failures[x.Reason] = append(failures[x.Reason], fmt.Sprint(x.Participant))
@@ -166,6 +166,7 @@ func (r *Reporter) missed(s Summary) string {
 		text = "gradients missing: " + listed(texts) + "\n"
 	}
 	for _, why := range slices.Sorted(maps.Keys(failures)) {
+		slices.Sort(failures[why])
 		text += fmt.Sprintf("trainers failed, and were tried again: those of %s: %s\n", listed(failures[why]),
 			strings.TrimPrefix(why, "trainer failed: "))
 	}

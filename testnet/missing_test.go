@@ -76,7 +76,7 @@ func TestTrainerFails(t *testing.T) {
 		"spdl-lab report measures it again", "the trainer of participant 1 fails: " + says,
 		"the trainer of participant 2 fails: " + says}, warned)
 	require.Equal(t, 2, bytes.Count(out.Bytes(), []byte("missing 0, 1 (its trainer fails), 7\n")), out.String())
-	require.Contains(t, out.String(), "participant 1 in 2 of 2 rounds, as it was late, participant 7 in 2 of 2 rounds\n")
+	require.Contains(t, out.String(), "participant 1 in 2 of 2 rounds, participant 7 in 2 of 2 rounds\n")
 	require.Contains(t, out.String(), "participant 0 in 2 of 2 rounds, as it was late, ")
 	require.Contains(t, out.String(), "\ntrainers failed, and were tried again: those of 1, 2: "+says+"\n")
 	require.NotContains(t, out.String(), "participant 2 in")

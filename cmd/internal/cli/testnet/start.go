@@ -231,6 +231,9 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	case ctx.Err() != nil:
 		err = fmt.Errorf("interrupted (%s) when %d of %d rounds were closed", context.Cause(ctx).Error(), report.Count,
 			report.Rounds)
+		if r.Named && o.then == nil {
+			err = fmt.Errorf("%w: %s testnet start --home %s goes on", err, command.Program("spdl-lab"), r.HomeText)
+		}
 	case follow.Err() != nil:
 		err = context.Cause(follow)
 	}
