@@ -97,8 +97,8 @@ func failureIn(log nodeLog) (why string, isLast bool) {
 }
 
 // Standstill says what keeps participants from their gradients, by the nodes' logs or the nodes themselves, each with
-// "; " behind it, or that rounds close, and only told of them were reported. It returns an error if more trainers fail
-// than rounds can do without.
+// "; " behind it. If rounds close and the run is behind with its report, of told rounds until now, it says that. It
+// returns an error if more trainers fail than rounds can do without.
 func (n *Net) Standstill(ctx context.Context, told uint64) (said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -84,8 +84,8 @@ func Of(ctx context.Context, path string, m params.Model, parameters []float64, 
 	if err != nil {
 		return g, err
 	}
-	g = Report{Data: path, Class: m.Table.Classes[1], Unit: "rows",
-		Warning: strings.Join(table.Apart([]table.Fit{fit}, *m.Table), "; ")}
+	g = Report{Data: path, Class: m.Table.Classes[1], Unit: "rows"}
+	warnings := table.Apart([]table.Fit{fit}, *m.Table)
 	if m.Table.Group != "" {
 		g.Unit = "groups by " + m.Table.Group
 	}
@@ -108,9 +108,10 @@ func Of(ctx context.Context, path string, m params.Model, parameters []float64, 
 		return g, fmt.Errorf("%s: %w", path, err)
 	}
 	if _, last := g.Chosen(); last.Name == adapt.Mine && last.AUC.Value < 0.5 {
-		g.Warning += fmt.Sprintf("; the AUC of mine is %.3f, below guessing: are the rows of %s in the order of %s, and "+
-			"is it the probability of %s?", last.AUC.Value, mine, path, g.Class)
+		warnings = append(warnings, fmt.Sprintf("the AUC of mine is %.3f, below guessing: are the rows of %s in the order "+
+			"of %s, and is it the probability of %s?", last.AUC.Value, mine, path, g.Class))
 	}
+	g.Warning = strings.Join(warnings, "; ")
 	if external {
 		for _, m := range g.Models[:3] { // the slope and the intercept
 			m.Parameters[1] *= params.TableConstant

@@ -123,6 +123,19 @@ func TestTableForecast(t *testing.T) {
 	}
 }
 
+// TestFewerRoundsThanMeasured: of a training that ends before the preset's nothing is forecast, and the text says so.
+func TestFewerRoundsThanMeasured(t *testing.T) {
+	in := Input{Rate: 0.35, Rounds: 23, Full: 24}
+	require.Nil(t, in.forecast(0.01).Table.Kept)
+	p := Plan{Guarantee: true, Rounds: in.Rounds, Full: in.Full, Accuracy: in.forecast(0.01), MeanNoise: 0.01}
+	require.Contains(t, in.verdict(p), "open: 23 rounds end before the 24")
+	var text strings.Builder
+	p.choicesText(&text, *p.Accuracy.Table)
+	require.Contains(t, text.String(), "What 23 rounds keep of the gain over it was not measured.")
+	in.Rounds = 24
+	require.NotNil(t, in.forecast(0.01).Table.Kept)
+}
+
 // TestForecastText: a plan of a table says what is kept at several epsilons and what an attacker can bet, and gives a
 // verdict. Without attackers nothing is said about them.
 func TestForecastText(t *testing.T) {

@@ -98,7 +98,7 @@ func (p Plan) choicesText(w io.Writer, f TableForecast) {
 	}
 	fmt.Fprint(w, "Of what logistic regression on all rows\nwithout privacy gains over it, each table of docs/TABLES.md "+
 		"kept at least, with 4 and with 10 members (a harder one\nmay keep less; more members with as many rows each keep "+
-		"as much or more, since only noise of one hides attackers):\n")
+		"as much or more):\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	attacked := func(*Gain) string { return "" }
 	if p.Byzantine > 0 {

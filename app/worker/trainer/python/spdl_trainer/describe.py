@@ -71,7 +71,7 @@ def describe(source: str, config: str, folder: str, most: int, adapt: str = "", 
         step = longest(study)
         told, slow, patience = pace(study, participants, batch)
         if slow:
-            study.warnings, patience = study.warnings + [slow], 'patience = "%s" # a step takes half of it\n' % patience
+            study.warnings, patience = study.warnings + [slow], 'patience = "%s" # two steps and more\n' % patience
     norm = getattr(getattr(study, "module", None), "norm", 0)
     examples = study.examples if groups is None else len(set(numbered(groups)))
     return {"tensors": hello.tensors, "examples": examples, "groups": groups is not None, "reads": hello.asked,

@@ -72,9 +72,10 @@ def rebuild(build: Callable[..., Any], model: str, data: str = "") -> Any:
 
 def probabilities(build: Callable[..., Any], model: str, rows: Any, comma: bool = True) -> Any:
     """The probability of each class that the file model gives to rows, a row of a NumPy array for each: of a DataFrame,
-    a row of one, a dict or a list of these, with the columns of a study's schema, where None and NaN are missing, in texts with comma a comma is
-    a decimal point, and texts that are no category and numbers beyond their bounds warn; or of inputs as load gives
-    them. classes names the columns of what it returns. Of a file of spdl model adapt they are the adapted ones. build and errors are those of rebuild."""
+    a row of one, a dict or a list of these, with the columns of a study's schema, where None and NaN are missing, in
+    texts with comma a comma is a decimal point, and texts that are no category and numbers beyond their bounds warn; or
+    of inputs as load gives them. classes names the columns. Of a file of spdl model adapt they are the adapted
+    probabilities. build and errors are those of rebuild."""
     import numpy as np
     if isinstance(rows, (str, os.PathLike)):
         raise Unsuitable("rows is the path %s, want a DataFrame or inputs: python3 train.py predict takes a file" % rows)
