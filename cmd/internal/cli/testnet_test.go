@@ -107,9 +107,9 @@ func TestTestnetStart(t *testing.T) {
 			require.Greater(t, *summary.TestAccuracy, 0.5)
 			require.Greater(t, summary.PeakRSS, int64(32<<20))
 			if mode != "inprocess" {
-				// 105 to 109 MB a node were measured, half of them the program's file; whole sets
-				// took 244 MB.
-				require.Less(t, summary.PeakRSS, int64(4*130_000_000), "a node holds its own share of the data alone")
+				// 124 to 126 MB a node were measured, 130 beside other tests, half of them the program's file. Whole
+				// sets took 135 MB more, when a node with its share took 109.
+				require.Less(t, summary.PeakRSS, int64(4*150_000_000), "a node holds its own share of the data alone")
 			}
 			dir := temporary(cmd.Env)
 			require.Empty(t, processesUnder(t, dir))
