@@ -446,17 +446,17 @@ func TestPolicies(t *testing.T) {
 	}{{"slow", course.slowdown}, {"silence", course.silenced}, {"lead", course.lead}}
 	tries, rounds := *policySearch, *policyRounds
 	if tries == 0 {
-		tries = stage.Pick(3, 6, 12)
+		tries = stage.Pick(3, 3, 12)
 	}
 	if rounds == 0 {
-		rounds = stage.Pick(60, 150, 300)
+		rounds = stage.Pick(60, 60, 300)
 	}
 	misses := []float64{0, 0.02}
 	if *policyMiss >= 0 {
 		misses = []float64{*policyMiss}
 	}
 	var sizes []int
-	for field := range strings.SplitSeq(cmp.Or(*policySizes, stage.Pick("4", "4,7", "4,7,10")), ",") {
+	for field := range strings.SplitSeq(cmp.Or(*policySizes, stage.Pick("4", "4", "4,7,10")), ",") {
 		var n int
 		_, err := fmt.Sscan(field, &n)
 		require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // feasible draws n included vectors, m to select, and options that admit them.
@@ -24,7 +25,7 @@ func TestSelectMatchesTheReference(t *testing.T) {
 	for name, family := range families {
 		t.Run(name, func(t *testing.T) {
 			r := splitmix64(len(name))
-			for range 1000 { // times twelve families
+			for range stage.Pick(200, 200, 1000) { // times twelve families
 				n, m, o := feasible(&r)
 				d := draw(&r, n, family)
 				if r.below(3) == 0 {

@@ -32,7 +32,7 @@ func (l lateInTurn) Submit(ctx context.Context, t *tx.Tx) error {
 // TestEpsilonOfMissedGradients: where every round closes with 3 of 4 gradients, the last line states the spend of the
 // chain's ledger, in which a commitment without its gradient costs as much. An audit states the same ledger.
 func TestEpsilonOfMissedGradients(t *testing.T) {
-	stage.NotShort(t, "runs a net")
+	stage.OnlyLong(t) // runs a net
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	commit := true

@@ -40,7 +40,7 @@ func (l *lines) String() string {
 // after reset-state at height 1, so it neither votes nor trains. Its log and its answers say why, and
 // what to do. State sync brings it back.
 func TestNodeBeyondRetention(t *testing.T) {
-	stage.NotShort(t, "runs a net for 100 blocks")
+	stage.OnlyLong(t) // runs a net for 100 blocks
 	n, err := Init(Manifest{Home: t.TempDir(), Rounds: 100_000, Seed: 1})
 	require.NoError(t, err)
 	for i := range n.Nodes {

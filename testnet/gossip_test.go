@@ -18,7 +18,7 @@ import (
 // copies of each. A net that floods, and one of both kinds of nodes, train too, and a flood brings
 // more.
 func TestGradientsTravelOnce(t *testing.T) {
-	stage.NotShort(t, "runs nets")
+	stage.OnlyLong(t)              // runs nets
 	announced := map[int]float64{} // what a node received over what is needed, of nets of n nodes that do not flood
 	for _, c := range []struct {
 		n      int

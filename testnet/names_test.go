@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // nameServer is a DNS server on loopback, and the resolver of this process. It knows no name until
@@ -121,6 +122,7 @@ func climb(t *testing.T, nodes []*node.Running, height uint64, connected time.Du
 // know each other: by persistent peers, by the registered addresses of the members, or, where they
 // listen nowhere, by relays.
 func TestNamesThatDoNotResolveAtTheStart(t *testing.T) {
+	stage.OnlyLong(t)
 	if testing.Short() {
 		t.Skip("runs nets for seconds")
 	}
@@ -159,6 +161,7 @@ func TestNamesThatDoNotResolveAtTheStart(t *testing.T) {
 // TestNodeThatMoves: a node starts again at another address, and only its name says so. The others
 // dial it at the new address within 30 s; it knows the address of none of them.
 func TestNodeThatMoves(t *testing.T) {
+	stage.OnlyLong(t)
 	if testing.Short() {
 		t.Skip("runs a net for seconds")
 	}

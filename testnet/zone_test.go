@@ -75,7 +75,7 @@ func TestZonesFail(t *testing.T) {
 // TestZonesDelay: between two zones a round takes at least three one-way trips, for the proposal and
 // two votes, since no quorum of four nodes fits into a zone of two.
 func TestZonesDelay(t *testing.T) {
-	stage.NotShort(t, "runs a net")
+	stage.OnlyLong(t) // runs a net
 	const oneWay = 100 * time.Millisecond
 	n, err := Init(Manifest{Home: t.TempDir(), Rounds: 5, Memory: true, Zones: DealZones([]string{"a", "b"}, 4),
 		Routes: []Route{{Zones: []string{"a", "b"}, RoundTrip: 2 * oneWay}}})

@@ -22,6 +22,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // served is an application that answers only the RPC's abci_query.
@@ -98,6 +99,7 @@ func large(p *params.Params) {
 // TestLargeModelInPieces: a model of two million parameters and its state arrive whole in answers
 // of at most 1.4 MB, although every seventh request fails and blocks pass in between.
 func TestLargeModelInPieces(t *testing.T) {
+	stage.OnlyLong(t)
 	s, c := serve(t, large)
 	first := s.State()
 	s.cut = func(asked int) bool {

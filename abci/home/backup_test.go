@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 const passphrase = "correct horse battery"
@@ -18,6 +19,7 @@ const passphrase = "correct horse battery"
 // TestBackup: a backup has the keys and the configuration of a home and nothing of its data folder,
 // and a restore makes a home that loads.
 func TestBackup(t *testing.T) {
+	stage.OnlyLong(t)
 	dir := filepath.Join(t.TempDir(), "home")
 	made, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 // TestNoPlainKeyOnDisk trains with an encrypted home, stops it and starts it again. No file of the
 // home or of the folder for temporary files ever has a key in plain: each is read all the time.
 func TestNoPlainKeyOnDisk(t *testing.T) {
-	stage.NotShort(t, "runs a node")
+	stage.OnlyLong(t) // runs a node
 	c, a := alone(t, 100_000)
 	t.Setenv("TMPDIR", filepath.Join(c.RootDir, "tmp"))
 	require.NoError(t, os.Mkdir(filepath.Join(c.RootDir, "tmp"), 0o700))

@@ -207,6 +207,7 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 // TestGenesisThatNeverBegan: a home whose chain has no block begins the chain of another genesis, unless its
 // participant has signed something.
 func TestGenesisThatNeverBegan(t *testing.T) {
+	stage.OnlyLong(t)
 	t.Parallel()
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
@@ -254,6 +255,7 @@ func TestGenesisThatNeverBegan(t *testing.T) {
 
 // TestReplacedGenesisIsRefused: a home whose chain has begun rejects another genesis.
 func TestReplacedGenesisIsRefused(t *testing.T) {
+	stage.OnlyLong(t)
 	t.Parallel()
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)

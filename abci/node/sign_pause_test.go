@@ -134,6 +134,7 @@ func TestSignPauseCannotEnd(t *testing.T) {
 // TestRestoredAlone: a chain that cannot go on without the restored validator stands, and the log and the
 // status say why. It goes on after the operator has removed the record of the pause.
 func TestRestoredAlone(t *testing.T) {
+	stage.OnlyLong(t)
 	t.Parallel()
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)

@@ -70,7 +70,7 @@ func untilUpgrade(t *testing.T, c *config.Config, a home.AppConfig, version uint
 // after it. The program of the old version is then rejected, and so is a program of a third
 // version. The program of the new version continues, with that version in the headers.
 func TestUpgradeOfANode(t *testing.T) {
-	stage.NotShort(t, "runs a node")
+	stage.OnlyLong(t) // runs a node
 	old := app.Version
 	c, a := alone(t, 100_000)
 	asVersion(t, old+1)
@@ -114,7 +114,7 @@ func TestUpgradeOfANode(t *testing.T) {
 // TestUpgradeAfterACrash: whichever stores a crash leaves behind the others at an upgrade, each version executes its
 // own heights.
 func TestUpgradeAfterACrash(t *testing.T) {
-	stage.NotShort(t, "runs a node")
+	stage.OnlyLong(t) // runs a node
 	old := app.Version
 	c, a := alone(t, 100_000)
 	asVersion(t, old)

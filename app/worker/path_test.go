@@ -121,6 +121,9 @@ func TestOneRowFromFileToSum(t *testing.T) {
 		"numpy-csv": study("numpy-csv"), "sklearn": study("sklearn"),
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "numpy-csv" || name == "sklearn" {
+				stage.OnlyLong(t) // starts Python for each row
+			}
 			w := of(t)
 			whole := w.open(t, -1)
 			sides := map[int]int{}

@@ -168,7 +168,7 @@ func oneRun(t *testing.T, p params.Params, copies int, images, all mnist.Feature
 // for: what one run tells does not refute its epsilon. With a sixth of the noise the same audit
 // refutes that epsilon. So it is where the unit is a group of four rows, and vectors are sums.
 func TestOneRunAudit(t *testing.T) {
-	stage.NotShort(t, "trains on 20,000 rows four times")
+	stage.OnlyLong(t) // trains on 20,000 rows four times
 	p, err := preset.New("pixels", 4)
 	require.NoError(t, err)
 	require.Equal(t, []float64{epsilon, 1, rounds}, []float64{p.Privacy.Epsilon, p.Privacy.SamplingRate,

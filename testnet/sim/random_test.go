@@ -42,7 +42,7 @@ func TestRandom(t *testing.T) {
 	}
 	seeds := *seedsFlag
 	if *seedsFlag == defaultSeeds {
-		seeds = stage.Pick(5, 30, defaultSeeds)
+		seeds = stage.Pick(5, 10, defaultSeeds)
 	}
 	var next atomic.Uint64
 	var mu sync.Mutex

@@ -193,7 +193,7 @@ func TestOperationsByAllowList(t *testing.T) {
 // TestJournalStaysReadable: the size of the entries that a compromised node can have signed is
 // bounded, so that a later worker can read the journal.
 func TestJournalStaysReadable(t *testing.T) {
-	stage.NotShort(t, "its messages have the largest size, and the race detector makes them slower than the client waits")
+	stage.OnlyLong(t) // its messages have the largest size, and the race detector makes them slower than the client waits
 	s := serve(t, onSocket(t), "")
 	c, ctx := dial(t, s.address, ""), context.Background()
 	_, err := c.Open(ctx, apptest.ChainID, id)

@@ -41,6 +41,7 @@ func TestSecondAnswer(t *testing.T) {
 // TestMissingRows: of a trainer that answers a batch with one row, the error says how many rows came,
 // and the check ends there: with each further demand it would wait as long.
 func TestMissingRows(t *testing.T) {
+	stage.OnlyLong(t)
 	t.Parallel()
 	c, _ := study(t, "one-row")
 	c.Argv[1], c.Timeout = "testdata/hostile.py", 5*time.Second // python3 must start within it
@@ -67,6 +68,7 @@ func TestPipesHeldOpen(t *testing.T) {
 // TestStatusOfASlowEnd: the error for a trainer that closes its standard output and ends later has its exit
 // status, and the error for one that does not end comes within the time for an answer.
 func TestStatusOfASlowEnd(t *testing.T) {
+	stage.OnlyLong(t)
 	t.Parallel()
 	for end, want := range map[string]string{
 		"sleep 3; exit 7": "it ended by itself (exit status 7)",
@@ -84,6 +86,7 @@ func TestStatusOfASlowEnd(t *testing.T) {
 // TestStartAndAnswerHaveATimeEach: after a failure the start of a trainer has a whole timeout, as
 // its first start had, and not the rest of the failed call's timeout.
 func TestStartAndAnswerHaveATimeEach(t *testing.T) {
+	stage.OnlyLong(t)
 	t.Parallel()
 	p, _ := hostile(t, "slow-start", filepath.Join(t.TempDir(), "marker"))
 	require.ErrorContains(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}), "it ended by itself")

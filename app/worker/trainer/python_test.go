@@ -15,6 +15,7 @@ import (
 
 // TestPythonPackage runs the package's own tests, with PyTorch where an interpreter has it.
 func TestPythonPackage(t *testing.T) {
+	stage.OnlyLong(t)
 	python := stage.Python(t, "numpy")
 	for _, name := range []string{python, "/usr/bin/python3"} {
 		if exec.Command(name, "-c", "import numpy, torch").Run() == nil {

@@ -164,7 +164,7 @@ func run(t *testing.T, e escape, contained bool) outcome {
 // TestEscapes: each attempt of a hostile trainer succeeds without the sandbox, which shows that the
 // attempt works, and fails in the sandbox.
 func TestEscapes(t *testing.T) {
-	stage.NotShort(t, "starts a trainer for each attempt, with and without the sandbox")
+	stage.OnlyLong(t) // starts a trainer for each attempt, with and without the sandbox
 	needsSandbox(t)
 	signals := make(chan os.Signal, 100)
 	signal.Notify(signals, unix.SIGUSR1) // or it would end this test

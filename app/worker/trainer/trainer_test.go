@@ -202,6 +202,7 @@ func TestOtherDataAfterARestart(t *testing.T) {
 // TestLateAnswers: a late trainer is stopped, even if it ignores SIGTERM. It starts again only
 // after a pause, which grows.
 func TestLateAnswers(t *testing.T) {
+	stage.OnlyLong(t)
 	t.Parallel()
 	for _, mode := range []string{"slow", "deaf"} {
 		p := start(t, params.ClippingRows, mode)

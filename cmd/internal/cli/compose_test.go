@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	cliquery "github.com/spdl/spdl/cmd/internal/cli/query"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // composed is a service of docker-compose.yml as far as a process can run it.
@@ -134,6 +135,7 @@ func TestCompose(t *testing.T) {
 // 127.0.10.2 to .5 in place of 172.28.10.2 to .5: the environment is the
 // file's. The nodes close rounds, export metrics and are shown by top.
 func TestComposedNet(t *testing.T) {
+	stage.OnlyLong(t)
 	if testing.Short() {
 		t.Skip("runs a net")
 	}

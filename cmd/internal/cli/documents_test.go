@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/cmd/internal/cli/lab"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 var (
@@ -79,6 +80,7 @@ func anchors(text string) (names []string) {
 // TestLinks: every link of the documents that stays within the project leads to a file, and to a
 // heading where it names one.
 func TestLinks(t *testing.T) {
+	stage.OnlyLong(t)
 	texts := documents(t)
 	for name, text := range texts {
 		for _, m := range mdLink.FindAllStringSubmatch(text, -1) {

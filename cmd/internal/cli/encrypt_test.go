@@ -13,11 +13,13 @@ import (
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // TestEncryptCommands: the passphrase comes from a file descriptor or a systemd credential, once for
 // all keys, and each command that needs a key takes it.
 func TestEncryptCommands(t *testing.T) {
+	stage.OnlyLong(t)
 	dir := initHome(t, "mine")
 	keys, err := new(home.Keystore).LoadKeys(filepath.Join(dir, "config/participant_key.json"))
 	require.NoError(t, err)

@@ -120,6 +120,7 @@ def build():
 // TestNewModuleWithGroupsOfLoad: where load returns groups, they are the unit, and the check warns
 // if the unit of the parameters is changed to an example.
 func TestNewModuleWithGroupsOfLoad(t *testing.T) {
+	stage.OnlyLong(t)
 	python := stage.Python(t, "numpy")
 	my := written(t, "my.py", strings.Replace(noData, " % 3\ndef", " % 3, np.arange(10) // 2\ndef", 1))
 	dir := filepath.Join(t.TempDir(), "study")
@@ -149,6 +150,7 @@ func TestNewModuleWithGroupsOfLoad(t *testing.T) {
 // TestNewGroupedModule: a study of a table with groups has the groups of the built-in models and keeps
 // its promises with them in both ways of clipping.
 func TestNewGroupedModule(t *testing.T) {
+	stage.OnlyLong(t)
 	python, my := stage.Python(t, "numpy"), written(t, "my.py", groupedModel)
 	var text strings.Builder
 	text.WriteString("patient,age,weight,ill\n")
@@ -318,7 +320,7 @@ func TestModuleOfSites(t *testing.T) {
 // measures them, as predict's file says them; the net's last line has the AUC of its module. A file of adapt keeps the
 // module, predict gives its rows the odds that adapt fitted, and what would leave them out rejects it.
 func TestGainOfModule(t *testing.T) {
-	stage.NotShort(t, "runs a net")
+	stage.OnlyLong(t) // runs a net
 	python, my, csv := stage.Python(t, "numpy"), written(t, "my.py", schemaModel), hospitals(t, 900)
 	drafted, dir := filepath.Join(t.TempDir(), "schema.json"), filepath.Join(t.TempDir(), "study")
 	_, stderr, code := spdl(t, "schema", "draft", csv, "--label", "outcome", "--out", drafted)
@@ -435,6 +437,7 @@ func read(t *testing.T, path string) string {
 // TestNewModuleOnGroupsOfImages: a study of a folder with a file of groups has those groups, and keeps
 // its promises with them.
 func TestNewModuleOnGroupsOfImages(t *testing.T) {
+	stage.OnlyLong(t)
 	python, folder := stage.Python(t, "numpy"), squares(t)
 	my := written(t, "my.py", `import numpy as np
 def build():
@@ -470,6 +473,7 @@ def build():
 
 // TestModuleLoads: a study has MNIST unless its load makes the data itself, and is right either way.
 func TestModuleLoads(t *testing.T) {
+	stage.OnlyLong(t)
 	python := stage.Python(t, "numpy")
 	for content, kept := range map[string]bool{ownData: true, noData: false} {
 		dir := t.TempDir() // which is there, and empty
@@ -510,6 +514,7 @@ func TestNetOfUnfitData(t *testing.T) {
 
 // TestModulesThatAreNone: what cannot become a study is said in a sentence, and leaves nothing.
 func TestModulesThatAreNone(t *testing.T) {
+	stage.OnlyLong(t)
 	python, my := stage.Python(t, "numpy"), written(t, "my.py", linearModel)
 	parent := t.TempDir()
 	for _, c := range []struct {
@@ -549,6 +554,7 @@ func TestModulesThatAreNone(t *testing.T) {
 // TestTorchModules: a module of PyTorch is described, and one without a gradient of each example
 // rejected with its layer.
 func TestTorchModules(t *testing.T) {
+	stage.OnlyLong(t)
 	python := stage.Python(t, "numpy, torch")
 	my := written(t, "my.py", `from torch import nn
 def build():
@@ -589,6 +595,7 @@ def large():
 // TestStepsOfModules: a hidden layer on many inputs lowers the learning rate where the scale of the inputs is
 // public, and warns where load reads them.
 func TestStepsOfModules(t *testing.T) {
+	stage.OnlyLong(t)
 	python := stage.Python(t, "numpy, torch")
 	const model = `import numpy as np
 from torch import nn
@@ -650,6 +657,7 @@ class Restless(nn.Module):
 // TestPretrainedModule: frozen tensors, buffers and start values are in a file whose hash is in model.config.
 // A trainer without that file, with another, or that changes a frozen tensor, trains nothing and says why.
 func TestPretrainedModule(t *testing.T) {
+	stage.OnlyLong(t)
 	python, my := stage.Python(t, "numpy, torch"), written(t, "my.py", pretrained)
 	begins := map[string]string{"build": `1\.bias +\[10\] +zeros`, "normed": `norm\.weight +\[8\] +as build fills it
 norm\.bias +\[8\] +zeros
@@ -715,6 +723,7 @@ out\.weight +\[10 5408\] +glorot`}
 // TestNewHead: a head for features is a study whose rounds, clip and rate follow from the norm of its inputs, and
 // whose public statistics are in the weights file, so a member's own features need none.
 func TestNewHead(t *testing.T) {
+	stage.OnlyLong(t)
 	python, features := stage.Python(t, "numpy, torch"), filepath.Join(t.TempDir(), "f.npz")
 	out, err := exec.Command(python, "-c", `import sys, numpy as np
 r = np.random.default_rng(1); y = np.arange(4000) % 3
@@ -772,6 +781,7 @@ func TestTrainersThatDoNotStart(t *testing.T) {
 // TestNewOfParquet: a study of a Parquet file is that of its CSV file, and a head of Parquet features that of the npz
 // file of the same arrays: the same parameters of the chain, and from either file the same gradients.
 func TestNewOfParquet(t *testing.T) {
+	stage.OnlyLong(t)
 	python, work := stage.Python(t, "numpy, torch"), t.TempDir()
 	data, err := filepath.Abs("../../../app/model/table/testdata")
 	require.NoError(t, err)

@@ -91,7 +91,7 @@ func idxHead(magic uint32, sides ...int) []byte {
 // TestOwnData: a built-in model of the shape of one's own data is trained by four nodes, exported,
 // verified and measured, and gives the accuracy on its card again.
 func TestOwnData(t *testing.T) {
-	stage.NotShort(t, "runs nets")
+	stage.OnlyLong(t) // runs nets
 	table, folder, two := patients(t, 2000), squares(t), filepath.Join(t.TempDir(), "two.csv")
 	text, err := os.ReadFile(table)
 	require.NoError(t, err)

@@ -122,7 +122,7 @@ func (l *locked) String() string {
 
 // TestRelativeHomes: each command of the tree does its work in a home that a relative path names.
 func TestRelativeHomes(t *testing.T) {
-	stage.NotShort(t, "runs nets")
+	stage.OnlyLong(t) // runs nets
 	t.Chdir(t.TempDir())
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("correct horse battery\n"), 0o600))

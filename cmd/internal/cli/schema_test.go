@@ -315,6 +315,7 @@ func TestRehearse(t *testing.T) {
 
 // TestRehearseFiles: each file is a site, and a line of the table says what it gains at each epsilon.
 func TestRehearseFiles(t *testing.T) {
+	stage.OnlyLong(t)
 	dir, names := t.TempDir(), []string{"east", "north", "south"}
 	parts, err := table.Split(hospitals(t, 1500), "hospital", "", dir, len(names))
 	require.NoError(t, err)
@@ -515,6 +516,7 @@ func TestRehearseByMembers(t *testing.T) {
 // TestNoSilentMNIST: the command that goes on with a net does not train MNIST where the start of a net failed, and
 // a new net in a named home says what it trains.
 func TestNoSilentMNIST(t *testing.T) {
+	stage.OnlyLong(t)
 	file, home := hospitals(t, 100), filepath.Join(t.TempDir(), "net")
 	_, _, code := spdl(t, "testnet", "start", "--data", file, "--label", "outcome", "--home", home)
 	require.NotZero(t, code)

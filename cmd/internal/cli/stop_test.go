@@ -65,7 +65,7 @@ func TestSignalDuringFeatures(t *testing.T) {
 
 // TestStandstillLog: a node whose chain makes no block warns who does not vote.
 func TestStandstillLog(t *testing.T) {
-	stage.NotShort(t, "runs a node")
+	stage.OnlyLong(t) // runs a node
 	t.Parallel()
 	net := filepath.Join(t.TempDir(), "net")
 	_, stderr, code := spdl(t, "testnet", "init", "--validators", "2", "--preset", "pixels", "--home", net)
@@ -146,7 +146,7 @@ func full(t *testing.T) (r, w *os.File) {
 // TestNobodyReadsTheLog: a service whose log has a reader that has stopped, or none, works, and a signal ends it. Of
 // a command that is no service, such as one before head, a closed pipe is the quiet end.
 func TestNobodyReadsTheLog(t *testing.T) {
-	stage.NotShort(t, "runs a net")
+	stage.OnlyLong(t)                 // runs a net
 	dir, err := os.MkdirTemp("", "s") // a socket's path has at most 107 bytes
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })

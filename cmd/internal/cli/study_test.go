@@ -19,7 +19,7 @@ import (
 // TestStudies: each template runs as it is written out: it is checked and trains on four nodes,
 // which learn and spend what the study says.
 func TestStudies(t *testing.T) {
-	stage.NotShort(t, "runs nets")
+	stage.OnlyLong(t) // runs nets
 	for name, c := range map[string]struct {
 		modules string
 		rounds  string // fewer than the template's where they take long
@@ -55,6 +55,7 @@ func TestStudies(t *testing.T) {
 // the examples that the trainer has, a genesis and a plan name the flag that they lack, and a check
 // and a plan say where examples and batch do not fit.
 func TestExternalTakesTheTrainersExamples(t *testing.T) {
+	stage.OnlyLong(t)
 	python, dir := stage.Python(t, "numpy"), filepath.Join(t.TempDir(), "study")
 	_, stderr, code := spdl(t, "new", dir, "--python", python)
 	require.Zero(t, code, stderr)
@@ -97,6 +98,7 @@ func TestExternalTakesTheTrainersExamples(t *testing.T) {
 // TestLabelsOfTemplates: a label of a template's table that is no class of the chain keeps a net from
 // being made. The error has the row and the bound, and not the label, which is private.
 func TestLabelsOfTemplates(t *testing.T) {
+	stage.OnlyLong(t)
 	python := stage.Python(t, "numpy")
 	for _, name := range []string{"numpy-csv", "sklearn"} {
 		for _, label := range []string{"77", "-77", "0.77", "nan"} {
@@ -121,6 +123,7 @@ func TestLabelsOfTemplates(t *testing.T) {
 
 // TestStudyOfOtherValidators: a net with other validators than its study's is warned of f and batch, and is made.
 func TestStudyOfOtherValidators(t *testing.T) {
+	stage.OnlyLong(t)
 	dir := filepath.Join(t.TempDir(), "study")
 	_, stderr, code := spdl(t, "new", dir, "--template", "numpy-csv", "--python", stage.Python(t, "numpy"))
 	require.Zero(t, code, stderr)
@@ -169,6 +172,7 @@ func TestWrongStudy(t *testing.T) {
 // TestSlowStudy: the check asks for the batch of the parameters, and of a slow step it says what a localnet and a chain
 // need. A batch of the user's is the study's, and a script that is not there is no matter of the sandbox.
 func TestSlowStudy(t *testing.T) {
+	stage.OnlyLong(t)
 	python, dir := stage.Python(t, "numpy"), filepath.Join(t.TempDir(), "study")
 	_, stderr, code := spdl(t, "new", dir, "--python", python, "--batch", "20")
 	require.Zero(t, code, stderr)

@@ -66,6 +66,7 @@ type line struct {
 
 // TestTestnetStart: four processes train to the end and nothing is left.
 func TestTestnetStart(t *testing.T) {
+	stage.OnlyLong(t)
 	if testing.Short() {
 		t.Skip("runs a net")
 	}
@@ -123,7 +124,7 @@ func TestTestnetStart(t *testing.T) {
 // TestTestnetCutShort: Ctrl-C, a terminal that closes, and a reader of the rounds who goes away, as
 // head does, end the nodes and remove the homes; the run did not finish, and says so.
 func TestTestnetCutShort(t *testing.T) {
-	stage.NotShort(t, "runs a net")
+	stage.OnlyLong(t) // runs a net
 	by := func(s os.Signal) func(*exec.Cmd, io.Closer) error {
 		return func(cmd *exec.Cmd, _ io.Closer) error { return cmd.Process.Signal(s) }
 	}
@@ -163,7 +164,7 @@ func TestTestnetCutShort(t *testing.T) {
 // TestTestnetStays: after the last round the nodes and the pages answer, until Ctrl-C, which is no
 // failure.
 func TestTestnetStays(t *testing.T) {
-	stage.NotShort(t, "runs a net")
+	stage.OnlyLong(t) // runs a net
 	cmd := process(t, "testnet", "start", "--preset", "pixels", "--rounds", "2", "--stay", "--explorer", "-o", "json")
 	errs, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	require.NoError(t, err)
@@ -218,6 +219,7 @@ func TestTestnetInitAgain(t *testing.T) {
 // TestTestnetGoesOn: a net that was made is started as it is; perturbed, it
 // trains on; stopped and queried, it goes on.
 func TestTestnetGoesOn(t *testing.T) {
+	stage.OnlyLong(t)
 	if testing.Short() {
 		t.Skip("runs a net")
 	}

@@ -38,6 +38,7 @@ func TestHomeInTheStudy(t *testing.T) {
 // TestCheckAsTheHome: a check runs the trainer in the sandbox of the home: its mode, limits, environment
 // and what it may read.
 func TestCheckAsTheHome(t *testing.T) {
+	stage.OnlyLong(t)
 	if err := sandbox.Supported(); err != nil {
 		t.Skip(err) // of a machine without containment: there a start is refused
 	}

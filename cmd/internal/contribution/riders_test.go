@@ -52,7 +52,7 @@ func late(seed uint64, share float64) func(*app.State, [][]gradients.Vector) gra
 // their intervals; copies are named; wrong labels are worth less than right ones, and every honest
 // member with right labels added something.
 func TestFreeRiders(t *testing.T) {
-	stage.NotShort(t, "trains")
+	stage.OnlyLong(t) // trains
 	data, err := mnist.Embedded()
 	require.NoError(t, err)
 	members := graded(10, 0)

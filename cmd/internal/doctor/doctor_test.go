@@ -34,6 +34,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -403,6 +404,7 @@ func TestTwin(t *testing.T) {
 // TestHangs: a process that has the databases and answers nobody hangs. One check names it and says what to do, and no
 // other takes its port for another program's, or the node for stopped.
 func TestHangs(t *testing.T) {
+	stage.OnlyLong(t)
 	h, _ := stopped(t)
 	saveState(t, h, func(*app.State) {})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -81,6 +81,7 @@ func TestSBOM(t *testing.T) {
 // TestWheel: RECORD has the hash and the length of every file, the package is there whole, two wheels of one version
 // are the same bytes, and a version that git describes becomes one of PEP 440.
 func TestWheel(t *testing.T) {
+	stage.OnlyLong(t)
 	stage.Python(t, "zipfile")
 	dir := t.TempDir()
 	for described, want := range map[string]string{"v1.2.3": "1.2.3", "0.4": "0.4",
@@ -122,6 +123,7 @@ func checkRecord(t *testing.T, wheel []byte) {
 
 // TestWheelInstalls: pip, where there is one, installs the wheel, and Python imports it.
 func TestWheelInstalls(t *testing.T) {
+	stage.OnlyLong(t)
 	python, dir := stage.Python(t, "pip"), t.TempDir()
 	script(t, "wheel", "v3.4", dir)
 	out, err := exec.Command(python, "-m", "pip", "install", "--no-index", "--no-deps", "--target",

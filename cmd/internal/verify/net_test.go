@@ -19,6 +19,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 	"github.com/spdl/spdl/cmd/internal/verify"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -99,6 +100,7 @@ func fewSign(above int64, left int) func(*types.LightBlock) {
 // from a trusted header to the bytes of the file, and what is wrong is refused
 // with its reason.
 func TestNet(t *testing.T) {
+	stage.OnlyLong(t)
 	if testing.Short() {
 		t.Skip("runs a net")
 	}

@@ -109,6 +109,7 @@ func TestGain(t *testing.T) {
 
 // TestNoGainOfNoise: where the label is a coin, no site gains, at nearly all seeds: 2.5 % of the lines may say so.
 func TestNoGainOfNoise(t *testing.T) {
+	stage.OnlyLong(t)
 	seeds, said := stage.Pick(4, 8, 200), map[string]int{}
 	for seed := range uint64(seeds) {
 		s := made(t, 100+seed, 0, 50, 100, 200)

@@ -24,6 +24,7 @@ import (
 // TestOnNodes: a training with two kinds of partition and an attack that sees
 // everybody ends on real nodes in the model of the simulation, bit for bit.
 func TestOnNodes(t *testing.T) {
+	stage.OnlyLong(t)
 	if testing.Short() {
 		t.Skip("runs nets")
 	}
@@ -55,6 +56,7 @@ func TestOnNodes(t *testing.T) {
 // TestHiddenOnNodes: a manifest's hidden attackers, who see all honest gradients and search on the
 // rule, do on real nodes what they do in the simulation, bit for bit.
 func TestHiddenOnNodes(t *testing.T) {
+	stage.OnlyLong(t)
 	if testing.Short() {
 		t.Skip("runs a net")
 	}
@@ -112,7 +114,7 @@ func netModel(t *testing.T, n *testnet.Net) []float64 {
 // sends what cancels it: the model stays where it began, but for the rounding of a coordinate. Attacks that need more
 // than vectors are rejected.
 func TestColludersOfAnExternalModel(t *testing.T) {
-	stage.NotShort(t, "runs nets")
+	stage.OnlyLong(t) // runs nets
 	python := stage.Python(t, "json")
 	folder, err := filepath.Abs("../../../app/worker/trainer/testdata")
 	require.NoError(t, err)
@@ -155,6 +157,7 @@ func TestColludersOfAnExternalModel(t *testing.T) {
 // TestShiftOnNodes: leaders that use all of the tolerance do so on real nodes as in the simulation,
 // and the model is another than the honest leaders'.
 func TestShiftOnNodes(t *testing.T) {
+	stage.OnlyLong(t)
 	if testing.Short() {
 		t.Skip("runs a net")
 	}
@@ -177,6 +180,7 @@ func TestShiftOnNodes(t *testing.T) {
 // TestTime: a longer step makes the first stage longer, and the round is the sum of all stages. A
 // round of which node 0 has not seen every stage has no times.
 func TestTime(t *testing.T) {
+	stage.OnlyLong(t)
 	if testing.Short() {
 		t.Skip("runs a net")
 	}
