@@ -2,8 +2,9 @@
 // would take seconds does less in the first two:
 //
 //	make check      go test -short           during work: under a minute
-//	make test       go test                  before a push: minutes
-//	make test-long  SPDL_TEST_LONG=1 go test      CI: all cases of all tests
+//	make test       go test                  before a push: minutes. A test of more than some seconds has
+//	                                         fewer cases, or asks for the next stage by OnlyLong
+//	make test-long  SPDL_TEST_LONG=1 go test      CI, in turns: all cases of all tests
 //
 // The long stage has an environment variable and not a flag or build tag, because every package
 // accepts it, nothing is compiled twice, and the test cache considers it: after make test, make
