@@ -1,6 +1,8 @@
 package preset
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +36,31 @@ func load[T any](file string) (value T, err error) {
 		return value, fmt.Errorf("%s: more than %d bytes", file, maxFile)
 	}
 	if err := strictjson.Decode(data, &value); err != nil {
-		return value, fmt.Errorf("%s: %w", file, err)
+		return value, fmt.Errorf("%s: %w", file, explained(data, err))
 	}
 	return value, nil
+}
+
+// explained returns the error of a JSON file with line and column, or says that the file holds something else.
+func explained(data []byte, err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	var at int64
+	switch start := bytes.TrimSpace(data); {
+	case len(start) == 0:
+		return errors.New("the file is empty, want a JSON object")
+	case start[0] != '{':
+		line, _, _ := bytes.Cut(start, []byte("\n"))
+		return fmt.Errorf("the file begins with %#.40q, want a JSON object, {...}: spdl schema draft makes the schema of a "+
+			"table", line)
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &kind):
+		at, err = kind.Offset, fmt.Errorf("%s is a %s, want %s", kind.Field, kind.Value, kind.Type)
+	default:
+		return err
+	}
+	before := data[:at]
+	return fmt.Errorf("line %d, column %d: %w", 1+bytes.Count(before, []byte("\n")),
+		len(before)-bytes.LastIndexByte(before, '\n'), err)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestLoad: the output of spdl query params is read back unchanged. A file with an unknown field, a
-// second value or no end is rejected.
+// second value or no end is rejected, and one that is no JSON object, or has a fault within, is told from these.
 func TestLoad(t *testing.T) {
 	write := func(text []byte) string {
 		file := filepath.Join(t.TempDir(), "params.json")
@@ -21,11 +21,15 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, uint32(784), model.Inputs)
 	for want, text := range map[string][]byte{
-		"inputs is given twice":    []byte(`{"inputs": 3, "inputs": 4}`),
-		`name "Inputs"`:            []byte(`{"Inputs": 3}`),
-		`unknown field "inptus"`:   []byte(`{"inptus": 784}`),
-		"more than one JSON value": []byte(`{}{}`),
-		"more than 1048576 bytes":  append([]byte("{}"), bytes.Repeat([]byte{' '}, 1<<20)...),
+		"inputs is given twice":                              []byte(`{"inputs": 3, "inputs": 4}`),
+		`name "Inputs"`:                                      []byte(`{"Inputs": 3}`),
+		`unknown field "inptus"`:                             []byte(`{"inptus": 784}`),
+		"more than one JSON value":                           []byte(`{}{}`),
+		"empty, want a JSON object":                          []byte("\n"),
+		"begins with `\"age\",\"sex\"`, want a JSON object":  []byte("\"age\",\"sex\"\n61,0\n"),
+		"line 2, column 13: invalid character":               []byte("{\"inputs\":\n  [1, 2, 3 4]}"),
+		"line 1, column 14: inputs is a string, want uint32": []byte(`{"inputs":"3"}`),
+		"more than 1048576 bytes":                            append([]byte("{}"), bytes.Repeat([]byte{' '}, 1<<20)...),
 	} {
 		file := write(text)
 		_, err := LoadModel(file)
