@@ -56,7 +56,7 @@ func explained(data []byte, err error) error {
 	case errors.As(err, &syntax):
 		at = syntax.Offset
 	case errors.As(err, &kind):
-		at, err = kind.Offset, fmt.Errorf("%s is a %s, want %s", kind.Field, kind.Value, kind.Type)
+		at, err = max(0, kind.Offset-1), fmt.Errorf("%s is a %s, want %s", kind.Field, kind.Value, kind.Type)
 	default:
 		return err
 	}

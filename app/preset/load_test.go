@@ -27,8 +27,8 @@ func TestLoad(t *testing.T) {
 		"more than one JSON value":                           []byte(`{}{}`),
 		"empty, want a JSON object":                          []byte("\n"),
 		"begins with `\"age\",\"sex\"`, want a JSON object":  []byte("\"age\",\"sex\"\n61,0\n"),
-		"line 2, column 13: invalid character":               []byte("{\"inputs\":\n  [1, 2, 3 4]}"),
-		"line 1, column 14: inputs is a string, want uint32": []byte(`{"inputs":"3"}`),
+		"line 2, column 12: invalid character":               []byte("{\"inputs\":\n  [1, 2, 3 4]}"),
+		"line 1, column 13: inputs is a string, want uint32": []byte(`{"inputs":"3"}`),
 		"more than 1048576 bytes":                            append([]byte("{}"), bytes.Repeat([]byte{' '}, 1<<20)...),
 	} {
 		file := write(text)
