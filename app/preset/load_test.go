@@ -21,15 +21,14 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, uint32(784), model.Inputs)
 	for want, text := range map[string][]byte{
-		"inputs is given twice":                              []byte(`{"inputs": 3, "inputs": 4}`),
-		`name "Inputs"`:                                      []byte(`{"Inputs": 3}`),
-		`unknown field "inptus"`:                             []byte(`{"inptus": 784}`),
-		"more than one JSON value":                           []byte(`{}{}`),
-		"empty, want a JSON object":                          []byte("\n"),
-		"begins with `\"age\",\"sex\"`, want a JSON object":  []byte("\"age\",\"sex\"\n61,0\n"),
-		"line 2, column 12: invalid character":               []byte("{\"inputs\":\n  [1, 2, 3 4]}"),
-		"line 1, column 13: inputs is a string, want uint32": []byte(`{"inputs":"3"}`),
-		"more than 1048576 bytes":                            append([]byte("{}"), bytes.Repeat([]byte{' '}, 1<<20)...),
+		"inputs is given twice":                             []byte(`{"inputs": 3, "inputs": 4}`),
+		`name "Inputs"`:                                     []byte(`{"Inputs": 3}`),
+		`unknown field "inptus"`:                            []byte(`{"inptus": 784}`),
+		"more than one JSON value":                          []byte(`{}{}`),
+		"empty, want a JSON object":                         []byte("\n"),
+		"begins with `\"age\",\"sex\"`, want a JSON object": []byte("\"age\",\"sex\"\n61,0\n"),
+		"line 2, column 12: invalid character":              []byte("{\"inputs\":\n  [1, 2, 3 4]}"),
+		"more than 1048576 bytes":                           append([]byte("{}"), bytes.Repeat([]byte{' '}, 1<<20)...),
 	} {
 		file := write(text)
 		_, err := LoadModel(file)
@@ -38,6 +37,8 @@ func TestLoad(t *testing.T) {
 		_, err = Load(file)
 		require.ErrorContains(t, err, want)
 	}
+	_, err = LoadModel(write([]byte(`{"inputs":"3"}`)))
+	require.ErrorContains(t, err, "line 1, column 13: inputs is a string, want uint32")
 	_, err = Load("/dev/zero")
 	require.EqualError(t, err, "/dev/zero: more than 1048576 bytes")
 }
