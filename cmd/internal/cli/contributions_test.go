@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -58,12 +60,15 @@ func TestContributionsAndWithdrawal(t *testing.T) {
 	require.Contains(t, stderr, "epoch 3 has no closed round, the chain is in epoch 0")
 	run(2, "contributions", "--csv", "-o", "json")
 
+	// On a busy machine a member may have come too late for both rounds.
+	most := slices.MaxFunc(r.Members, func(a, b contribution.Member) int { return cmp.Compare(a.Rounds, b.Rounds) })
+	member := strconv.Itoa(int(most.Participant))
 	var w audit.Withdrawal
-	stdout, _ = run(0, "withdraw", "2", "-o", "json")
+	stdout, _ = run(0, "withdraw", member, "-o", "json")
 	require.NoError(t, json.Unmarshal([]byte(stdout), &w))
 	require.Positive(t, w.Gradients)
 	require.Len(t, w.Others, 3)
-	text, _ = run(0, "withdraw", "2")
+	text, _ = run(0, "withdraw", member)
 	require.Contains(t, text, w.Clean.Hash)
 	require.Contains(t, text, "after a restart")
 	// a dossier of the same home
