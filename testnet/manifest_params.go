@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/model/table"
@@ -16,7 +17,7 @@ import (
 
 // UseTrainer sets the trainer from a command line, and the folder in which the trainer starts.
 func (m *Manifest) UseTrainer(line string) (err error) {
-	m.Trainer = trainer.Argv(line)
+	m.Trainer = strings.Fields(line)
 	m.TrainerDir, err = os.Getwd()
 	return err
 }

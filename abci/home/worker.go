@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/cometbft/cometbft/config"
@@ -93,9 +94,10 @@ func (w WorkerConfig) readExamples(t worker.Task, data PartOf) (mnist.Set, error
 	return own, err
 }
 
-// UseTrainer sets the trainer to a command line, and its folder to the current working directory.
+// UseTrainer sets the trainer to a command line, which is split at its spaces (no shell reads it), and its folder to the
+// current working directory.
 func (w *WorkerConfig) UseTrainer(line string) (err error) {
-	w.Trainer = trainer.Argv(line)
+	w.Trainer = strings.Fields(line)
 	w.TrainerDir, err = os.Getwd()
 	return err
 }
