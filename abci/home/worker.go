@@ -94,8 +94,8 @@ func (w WorkerConfig) readExamples(t worker.Task, data PartOf) (mnist.Set, error
 	return own, err
 }
 
-// UseTrainer sets the trainer to a command line, which is split at its spaces (no shell reads it), and its folder to the
-// current working directory.
+// UseTrainer sets the trainer to a command line, which is split at its spaces, as no shell reads it, and its folder to
+// the current working directory.
 func (w *WorkerConfig) UseTrainer(line string) (err error) {
 	w.Trainer = strings.Fields(line)
 	w.TrainerDir, err = os.Getwd()
