@@ -67,7 +67,7 @@ type Participants struct {
 // NewParticipants divides the training set among the participants and makes their workers.
 func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 	if spec.Alpha == 0 {
-		return withParts(spec, train, evenly(train, spec))
+		return withParts(spec, train, Evenly(train, spec))
 	}
 	parts, err := mnist.PartitionDirichlet(train.Labels, mnist.Classes, spec.Nodes, spec.Alpha, spec.Seed)
 	if err != nil {
@@ -116,17 +116,14 @@ func withoutWorkers(spec Spec) (p *Participants, err error) {
 	return p, err
 }
 
-// evenly divides the examples equally. All examples of a group go to one participant.
-func evenly(train mnist.Set, spec Spec) [][]int {
-	if train.Groups == nil {
-		return mnist.PartitionIID(train.Len(), spec.Nodes, spec.Seed)
-	}
-	groups := mnist.ByGroup(train.Groups)
-	parts := mnist.PartitionIID(len(groups), spec.Nodes, spec.Seed)
+// Evenly divides the examples equally. All examples of a group go to one participant.
+func Evenly(train mnist.Set, spec Spec) [][]int {
+	units := mnist.Units(train.Groups, train.Len())
+	parts := mnist.PartitionIID(len(units), spec.Nodes, spec.Seed)
 	for i, part := range parts {
 		var rows []int
-		for _, g := range part {
-			rows = append(rows, groups[g]...)
+		for _, u := range part {
+			rows = append(rows, units[u]...)
 		}
 		parts[i] = rows
 	}
