@@ -26,21 +26,19 @@ const (
 )
 
 const (
-	folds = 5
-	// leastUnits is the min number of groups or rows: two in each fold.
-	leastUnits = 2 * folds
-	// free is how strongly the intercept is drawn, as a part of how strongly the other parameters are.
-	free = 0.1
+	folds      = 5
+	leastUnits = 2 * folds // the min number of groups or rows: two in each fold
+	free       = 0.1       // how strongly the intercept is drawn, as a part of how strongly the other parameters are
 )
 
 // lambdas are the strengths with which fitted parameters are drawn. A lambda adds lambda/2 times the
-// squared distance to the sum of the rows' losses. Fits of which the mean is taken have every other.
+// squared distance to the sum of the rows' losses.
 var lambdas = []float64{0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000}
 
 // Way is a way to a model, with the parameters to which it leads from all rows.
 type Way struct {
 	Name       string    `json:"name"`
-	Lambda     float64   `json:"lambda,omitempty"` // of the fit that weighs most, 0 where nothing is drawn
+	Lambda     float64   `json:"lambda,omitempty"` // of the heaviest fit, 0 where nothing is drawn
 	Loss       float64   `json:"loss,omitempty"`   // mean log loss in nats of rows that the fit left out, by five folds
 	Parameters []float64 `json:"-"`
 }
@@ -58,7 +56,9 @@ func Fit(rows mnist.Features, shared []float64) ([]Way, error) {
 	return append(ways, alone), err
 }
 
-// From returns the three ways of Fit that begin with the chain's model, for rows of which Fit has a model.
+// From returns the three ways of Fit that begin with the chain's model, for rows of which Fit has a model. Half of the
+// fits of Adapted are drawn to the chain's model. The others are drawn to it with a slope and an intercept of the rows'
+// own, also in the curve of the rows' losses: it counts there as a model of as many rows.
 func From(rows mnist.Features, shared []float64) ([]Way, error) {
 	if rows.Inputs != len(shared) {
 		return nil, fmt.Errorf("rows of %d inputs, the model has %d parameters", rows.Inputs, len(shared))
@@ -181,15 +181,13 @@ const held = 1e9
 func scaled(rows mnist.Features, w []float64, strength float64) []float64 {
 	odds, last := mnist.Features{Labels: rows.Labels, Inputs: 2}, len(w)-1
 	for i := range rows.Len() {
-		row := rows.Row(i)
-		odds.X = append(odds.X, float32(score(row, w)), row[last])
+		odds.X = append(odds.X, float32(score(rows.Row(i), w)), rows.Row(i)[last])
 	}
 	line := fit(odds, []float64{1, 0}, mat.NewDiagDense(2, []float64{strength, 0}), []float64{1, 0}, lambdas[0])
 	if strength == held {
 		line[0] = 1
 	}
-	out := slices.Clone(w)
-	floats.Scale(line[0], out)
+	out := floats.ScaleTo(make([]float64, len(w)), line[0], w)
 	out[last] += line[1]
 	return out
 }
@@ -237,9 +235,9 @@ func fit(rows mnist.Features, centre []float64, metric mat.Symmetric, start []fl
 }
 
 // derivatives returns the first and the second derivatives of the sum of the losses.
-func derivatives(rows mnist.Features, w []float64) (slope *mat.VecDense, curve *mat.SymDense) {
-	slope, curve = mat.NewVecDense(len(w), nil), mat.NewSymDense(len(w), nil)
-	x := mat.NewVecDense(len(w), nil)
+func derivatives(rows mnist.Features, w []float64) (*mat.VecDense, *mat.SymDense) {
+	d := len(w)
+	slope, curve, x := mat.NewVecDense(d, nil), mat.NewSymDense(d, nil), mat.NewVecDense(d, nil)
 	for i := range rows.Len() {
 		for j, v := range rows.Row(i) {
 			x.SetVec(j, float64(v))

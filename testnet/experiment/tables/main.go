@@ -18,9 +18,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
-	"sync"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -30,6 +29,7 @@ import (
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/internal/strictjson"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/train"
@@ -98,19 +98,14 @@ func (s setting) run(folder, only string, epsilons []float64) error {
 		}
 	}
 	fmt.Println("table,unit,N,epsilon,attack,auc,auc_sd,accuracy,accuracy_sd,brier,brier_sd,ece,ece_sd,units,noise,model")
-	var group sync.WaitGroup
-	errs, busy := make([]error, len(settings)), make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, s := range settings {
-		busy <- struct{}{}
-		group.Go(func() {
-			lines, err := s.lines(folder)
-			if fmt.Print(lines); err != nil {
-				errs[i] = fmt.Errorf("%+v: %w", s, err)
-			}
-			<-busy
-		})
-	}
-	group.Wait()
+	const work = 1 << 20 // of a training: it justifies a core
+	errs := make([]error, len(settings))
+	gradients.InParallel(len(settings), work, func(i int) {
+		lines, err := settings[i].lines(folder)
+		if fmt.Print(lines); err != nil {
+			errs[i] = fmt.Errorf("%+v: %w", settings[i], err)
+		}
+	})
 	return errors.Join(errs...)
 }
 
@@ -127,11 +122,7 @@ func (s setting) load(folder, file string) (t params.Table, data mnist.Data, err
 		data, err = table.Load(filepath.Join(folder, file+".csv"), t)
 	}
 	if s.rows > 0 && s.rows < data.Train.Len() {
-		first := make([]int, s.rows)
-		for i := range first {
-			first[i] = i
-		}
-		data.Train = data.Train.Subset(first)
+		data.Train = data.Train.Subset(slices.Concat(mnist.Units(nil, s.rows)...))
 	}
 	return t, data, err
 }
@@ -161,7 +152,7 @@ func (s setting) lines(folder string) (out string, err error) {
 	if s.rushing {
 		name += " rushing"
 	}
-	var seen [5][4][]float64 // by model and measure, of each seed
+	var seen [3][4][]float64 // by model and measure, of each seed
 	for seed := s.first; seed < s.first+s.seeds; seed++ {
 		models, err := s.models(p, uint64(seed), data)
 		if err != nil {
@@ -177,7 +168,7 @@ func (s setting) lines(folder string) (out string, err error) {
 			}
 		}
 	}
-	for i, model := range []string{"common", adapt.Alone, "own step", adapt.Intercept, adapt.Adapted} {
+	for i, model := range []string{"common", adapt.Alone, "own step"} {
 		if seen[i][0] == nil {
 			continue
 		}
@@ -202,7 +193,7 @@ func (s setting) models(p params.Params, seed uint64, data mnist.Data) ([][][]fl
 	if err != nil || !s.own {
 		return [][][]float64{{trained.Model}}, err
 	}
-	out := [][][]float64{{trained.Model}, nil, nil, nil, nil}
+	out := [][][]float64{{trained.Model}, nil, nil}
 	for _, part := range train.Evenly(data.Train, spec)[spec.Byzantine:] {
 		rows, err := inputs.Features(data.Train, part, p.Model, inputs.Keep{})
 		if err != nil {
@@ -212,8 +203,7 @@ func (s setting) models(p params.Params, seed uint64, data mnist.Data) ([][][]fl
 		if err != nil {
 			return nil, err
 		}
-		out[1], out[2] = append(out[1], ways[len(ways)-1].Parameters), append(out[2], adapt.Best(ways).Parameters)
-		out[3], out[4] = append(out[3], ways[1].Parameters), append(out[4], ways[2].Parameters)
+		out[1], out[2] = append(out[1], ways[3].Parameters), append(out[2], adapt.Best(ways).Parameters)
 	}
 	return out, nil
 }

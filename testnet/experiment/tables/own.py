@@ -76,9 +76,9 @@ def judged(w, x, y, rng):
     return [*measures(p, y), np.mean(chance), np.quantile(chance, 0.95)]
 
 
-def main(folder, schemas, first=100, seeds=5, members=2, *names):
+def main(folder, schemas, first=100, seeds=5, members=4, *names):
     print("table,N,epsilon,model,auc,accuracy,brier,ece,by chance,95 %,auc to alone,error,brier to alone,error")
-    for name in names or ["breast-cancer", "pima", "credit", "flchain", "rotterdam", "churn"]:
+    for name in names or ["breast-cancer", "pima", "credit", "flchain", "rotterdam", "churn", "nwtco"]:
         with open(os.path.join(schemas, name + ".json")) as file:
             schema = json.load(file)
         (x, y, groups), test = read(os.path.join(folder, name + ".csv"), schema)
