@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -15,7 +16,6 @@ import (
 	"github.com/spdl/spdl/app/model/adapt"
 	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
@@ -104,15 +104,22 @@ func (s Study) Run(ctx context.Context) ([]Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	const work = 1 << 20 // of a training: it justifies a core
-	gradients.InParallel(s.Repeats*s.Folds, work, func(i int) {
-		repeat, k := i/s.Folds, i%s.Folds
-		failed := r.fold(ctx, repeat, k, r.deal(rand.New(rand.NewPCG(s.Seed, uint64(repeat)))))
-		r.mu.Lock()
-		err = cmp.Or(err, failed)
-		r.mu.Unlock()
-	})
-	if err != nil {
+	var group sync.WaitGroup
+	busy := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for repeat := range s.Repeats {
+		fold := r.deal(rand.New(rand.NewPCG(s.Seed, uint64(repeat))))
+		for k := range s.Folds {
+			busy <- struct{}{}
+			group.Go(func() {
+				failed := r.fold(ctx, repeat, k, fold)
+				r.mu.Lock()
+				err = cmp.Or(err, failed)
+				r.mu.Unlock()
+				<-busy
+			})
+		}
+	}
+	if group.Wait(); err != nil {
 		return nil, err
 	}
 	return r.lines(), nil

@@ -59,7 +59,7 @@ type setting struct {
 
 func main() {
 	var s setting
-	only := flag.String("table", "", "names of tables with commas between them (default: all)")
+	only := flag.String("table", strings.Join(names, ","), "names of tables with commas between them")
 	flag.IntVar(&s.seeds, "seeds", 3, "number of seeds")
 	flag.IntVar(&s.first, "first", 1, "the first seed")
 	epsilons := flag.String("epsilons", "1,2,4", "epsilons with commas between them")
@@ -81,13 +81,9 @@ func main() {
 
 // run prints the lines of all tables, or of some, with the rest of the setting.
 func (s setting) run(folder, only string, epsilons []float64) error {
-	tables, sizes := names, []int{4, 10}
-	if only != "" {
-		tables = strings.Split(only, ",")
-	}
 	var settings []setting
-	for _, s.table = range tables {
-		for _, s.nodes = range sizes {
+	for _, s.table = range strings.Split(only, ",") {
+		for _, s.nodes = range []int{4, 10} {
 			for _, s.epsilon = range epsilons {
 				clean := s
 				clean.attack, clean.rushing = "", false
@@ -169,8 +165,8 @@ func (s setting) lines(folder string) (out string, err error) {
 		}
 	}
 	for i, model := range []string{"common", adapt.Alone, "own step"} {
-		if seen[i][0] == nil {
-			continue
+		if seen[i][0] == nil { // without -own
+			break
 		}
 		out += fmt.Sprintf("%s,%s,%d,%g,%s", file, cmp.Or(p.Privacy.Unit, "example"), s.nodes, s.epsilon, name)
 		for _, values := range seen[i] {
