@@ -25,7 +25,6 @@ import (
 
 	"github.com/spdl/spdl/app/model/adapt"
 	"github.com/spdl/spdl/app/model/evaluate"
-	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
@@ -189,13 +188,13 @@ func (s setting) models(p params.Params, seed uint64, data mnist.Data) ([][][]fl
 	if err != nil || !s.own {
 		return [][][]float64{{trained.Model}}, err
 	}
+	whole, err := spec.Inputs(data.Train)
 	out := [][][]float64{{trained.Model}, nil, nil}
 	for _, part := range train.Evenly(data.Train, spec)[spec.Byzantine:] {
-		rows, err := inputs.Features(data.Train, part, p.Model, inputs.Keep{})
-		if err != nil {
-			return nil, err
+		var ways []adapt.Way
+		if err == nil {
+			ways, err = adapt.Fit(whole.Subset(part), trained.Model)
 		}
-		ways, err := adapt.Fit(rows, trained.Model)
 		if err != nil {
 			return nil, err
 		}

@@ -41,8 +41,8 @@ type Spec struct {
 	Shadow bool `json:"shadow,omitempty"`
 }
 
-// inputs returns the inputs of all examples of a set, in its order.
-func (s Spec) inputs(set mnist.Set) (mnist.Features, error) {
+// Inputs returns the inputs of all examples of a set, in its order.
+func (s Spec) Inputs(set mnist.Set) (mnist.Features, error) {
 	return worker.Shard(set, nil, s.Params.Model, inputs.Keep{})
 }
 
@@ -83,7 +83,7 @@ func withParts(spec Spec, train mnist.Set, parts [][]int) (*Participants, error)
 		return nil, err
 	}
 	poison, _ := p.attack.(attack.Poisoner)
-	whole, err := spec.inputs(train)
+	whole, err := spec.Inputs(train)
 	if err != nil {
 		return nil, err
 	}
