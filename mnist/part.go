@@ -21,10 +21,7 @@ func (s Set) Part(part Part) (Set, error) {
 
 // among returns the examples that a part chooses, by whole groups if there are any.
 func (part Part) among(labels []uint8, grouped []uint32) (index []int, err error) {
-	if grouped == nil {
-		return part(labels)
-	}
-	groups := ByGroup(grouped)
+	groups := Units(grouped, len(labels))
 	first := make([]uint8, len(groups))
 	for g, members := range groups {
 		first[g] = labels[members[0]]
@@ -47,6 +44,18 @@ func ByGroup(groups []uint32) (members [][]int) {
 		members[at[g]] = append(members[at[g]], i)
 	}
 	return members
+}
+
+// Units returns the examples of each group or, of n examples without groups, each by itself.
+func Units(groups []uint32, n int) [][]int {
+	if groups != nil {
+		return ByGroup(groups)
+	}
+	units := make([][]int, n)
+	for i := range units {
+		units[i] = []int{i}
+	}
+	return units
 }
 
 // DecodePart returns the result of [Set.Part] on a set that [Decode] reads. Besides the images of the part it holds one

@@ -50,12 +50,8 @@ func (s Source) Read() (Data, error) {
 			"here %q, is for a CSV file", path, label)
 	}
 	d, err := mnist.Load(path)
-	own := Data{Examples: d.Train.Len(), Grouped: d.Train.Groups != nil, Rows: d.Train.Rows, Cols: d.Train.Cols,
-		Classes: max(d.Train.Classes(), d.Test.Classes())}
-	if own.Grouped {
-		own.Examples = len(mnist.ByGroup(d.Train.Groups))
-	}
-	return own, err
+	return Data{Examples: len(mnist.Units(d.Train.Groups, d.Train.Len())), Grouped: d.Train.Groups != nil,
+		Rows: d.Train.Rows, Cols: d.Train.Cols, Classes: max(d.Train.Classes(), d.Test.Classes())}, err
 }
 
 // readSchema returns the table that the schema describes, and the number of examples in the file.

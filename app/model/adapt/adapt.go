@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/spdl/spdl/mnist"
@@ -19,17 +20,15 @@ import (
 const (
 	Shared    = "shared"    // the chain's model
 	Intercept = "intercept" // the chain's model with an intercept of the member's own
-	Adapted   = "adapted"   // all parameters fitted, drawn to the chain's model
+	Adapted   = "adapted"   // the mean of fits of all parameters, drawn to the chain's model
 	Alone     = "alone"     // all parameters fitted, drawn to 0: the model that the member makes without the chain
 	Mine      = "mine"      // a model that the member already has: no fit leads to it
 )
 
 const (
-	folds = 5
-	// leastUnits is the min number of groups or rows: two in each fold.
-	leastUnits = 2 * folds
-	// free is how strongly the intercept is drawn, as a part of how strongly the other parameters are.
-	free = 0.1
+	folds      = 5
+	leastUnits = 2 * folds // the min number of groups or rows: two in each fold
+	free       = 0.1       // how strongly the intercept is drawn, as a part of how strongly the other parameters are
 )
 
 // lambdas are the strengths with which fitted parameters are drawn. A lambda adds lambda/2 times the
@@ -39,7 +38,7 @@ var lambdas = []float64{0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000}
 // Way is a way to a model, with the parameters to which it leads from all rows.
 type Way struct {
 	Name       string    `json:"name"`
-	Lambda     float64   `json:"lambda,omitempty"` // 0 where nothing is drawn
+	Lambda     float64   `json:"lambda,omitempty"` // of the heaviest fit, 0 where nothing is drawn
 	Loss       float64   `json:"loss,omitempty"`   // mean log loss in nats of rows that the fit left out, by five folds
 	Parameters []float64 `json:"-"`
 }
@@ -57,15 +56,20 @@ func Fit(rows mnist.Features, shared []float64) ([]Way, error) {
 	return append(ways, alone), err
 }
 
-// From returns the three ways of Fit that begin with the chain's model, for rows of which Fit has a model.
+// From returns the three ways of Fit that begin with the chain's model, for rows of which Fit has a model. Half of the
+// fits of Adapted are drawn to the chain's model. The others are drawn to it with a slope and an intercept of the rows'
+// own, also in the curve of the rows' losses: it counts there as a model of as many rows.
 func From(rows mnist.Features, shared []float64) ([]Way, error) {
 	if rows.Inputs != len(shared) {
 		return nil, fmt.Errorf("rows of %d inputs, the model has %d parameters", rows.Inputs, len(shared))
 	}
-	intercept := best(rows, Intercept, shared, math.Inf(1))
-	intercept.Lambda = 0
-	return []Way{{Name: Shared, Loss: loss(rows, shared) / float64(rows.Len()), Parameters: shared}, intercept,
-		best(rows, Adapted, shared, lambdas...)}, nil
+	return []Way{best(rows, Shared, one, func(mnist.Features) [][]float64 { return [][]float64{shared} }),
+		best(rows, Intercept, one, func(rows mnist.Features) [][]float64 { return [][]float64{scaled(rows, shared, held)} }),
+		best(rows, Adapted, 1, func(rows mnist.Features) [][]float64 {
+			near := scaled(rows, shared, 1)
+			_, curve := derivatives(rows, near)
+			return slices.Concat(ladder(rows, shared, nil), ladder(rows, near, curve))
+		})}, nil
 }
 
 // Ridge returns the way Alone, with the errors of Fit.
@@ -76,36 +80,66 @@ func Ridge(rows mnist.Features) (w Way, err error) {
 	case !slices.Contains(rows.Labels, 0) || !slices.Contains(rows.Labels, 1):
 		return w, errors.New("all rows to train on have one label")
 	}
-	return best(rows, Alone, make([]float64, rows.Inputs), lambdas...), nil
+	return best(rows, Alone, one, func(rows mnist.Features) [][]float64 {
+		return ladder(rows, make([]float64, rows.Inputs), nil)
+	}), nil
 }
 
-// best returns the way that is drawn to a centre with the lambda, of some that ascend, of the least loss of the rows
-// that a fit left out. A fit begins where that of the next larger lambda ends, which is near.
-func best(rows mnist.Features, name string, centre []float64, lambdas ...float64) Way {
-	sums := make([]float64, len(lambdas))
+// ladder returns the fits of all lambdas. Each begins where that of the next larger lambda ends, which is near.
+func ladder(rows mnist.Features, centre []float64, metric mat.Symmetric) [][]float64 {
+	fits, w := make([][]float64, len(lambdas)), centre
+	for i, lambda := range slices.Backward(lambdas) {
+		w = fit(rows, centre, metric, w, lambda)
+		fits[i] = w
+	}
+	return fits
+}
+
+// one is an exponent that gives the best fit the whole weight.
+const one = 1e9
+
+// best returns the way of the mean of some fits. The weight of a fit is how likely the rows that the folds left out are
+// by it, with an exponent.
+func best(rows mnist.Features, name string, exponent float64, fits func(mnist.Features) [][]float64) Way {
+	whole, units := fits(rows), unitsOf(rows)
+	weights, left, fitted := make([]float64, len(whole)), make([]mnist.Features, folds), make([][][]float64, folds)
 	for k := range folds {
 		var train, test []int
-		for i, unit := range unitsOf(rows) {
+		for i, unit := range units {
 			if i%folds == k {
 				test = append(test, unit...)
 			} else {
 				train = append(train, unit...)
 			}
 		}
-		w, fitted, left := centre, rows.Subset(train), rows.Subset(test)
-		for i, lambda := range slices.Backward(lambdas) {
-			w = fit(fitted, centre, w, lambda)
-			sums[i] += loss(left, w)
+		left[k], fitted[k] = rows.Subset(test), fits(rows.Subset(train))
+		for i, w := range fitted[k] {
+			weights[i] -= loss(left[k], w)
 		}
 	}
-	w := Way{Name: name, Lambda: lambdas[0], Loss: math.Inf(1)}
-	for i, sum := range sums {
-		if l := sum / float64(rows.Len()); l < w.Loss {
-			w.Loss, w.Lambda = l, lambdas[i]
-		}
+	likeliest := floats.MaxIdx(weights)
+	floats.AddConst(-weights[likeliest], weights)
+	for i, x := range weights {
+		weights[i] = math.Exp(exponent * x)
 	}
-	w.Parameters = fit(rows, centre, centre, w.Lambda)
+	floats.Scale(1/floats.Sum(weights), weights)
+	w := Way{Name: name, Parameters: mean(whole, weights)}
+	if len(whole) > 1 {
+		w.Lambda = lambdas[likeliest%len(lambdas)]
+	}
+	for k := range folds {
+		w.Loss += loss(left[k], mean(fitted[k], weights)) / float64(rows.Len())
+	}
 	return w
+}
+
+// mean returns the weighed mean of fits.
+func mean(fits [][]float64, weights []float64) []float64 {
+	out := make([]float64, len(fits[0]))
+	for i, w := range fits {
+		floats.AddScaled(out, weights[i], w)
+	}
+	return out
 }
 
 // Best returns the way with the least loss.
@@ -115,12 +149,7 @@ func Best(ways []Way) Way {
 
 // unitsOf returns the rows of each group in an order that looks random and is the same in every run.
 func unitsOf(rows mnist.Features) [][]int {
-	units := mnist.ByGroup(rows.Groups)
-	if rows.Groups == nil {
-		for i := range rows.Len() {
-			units = append(units, []int{i})
-		}
-	}
+	units := mnist.Units(rows.Groups, rows.Len())
 	rand.New(rand.NewPCG(0, 0)).Shuffle(len(units), func(i, j int) { units[i], units[j] = units[j], units[i] })
 	return units
 }
@@ -145,36 +174,55 @@ func loss(rows mnist.Features, w []float64) (sum float64) {
 	return sum
 }
 
-// fit minimises the sum of the losses and of lambda/2 times the squared distance from centre, by
-// Newton's method with halved steps from start. With an infinite lambda only the intercept moves, and freely.
-func fit(rows mnist.Features, centre, start []float64, lambda float64) []float64 {
-	draw := make([]float64, len(centre))
-	for j := range draw {
-		draw[j] = lambda
+// held draws a slope so strongly that it stays 1.
+const held = 1e9
+
+// scaled returns the model with the slope and the intercept of its log odds that fit the rows, the slope drawn to 1.
+func scaled(rows mnist.Features, w []float64, strength float64) []float64 {
+	odds, last := mnist.Features{Labels: rows.Labels, Inputs: 2}, len(w)-1
+	for i := range rows.Len() {
+		odds.X = append(odds.X, float32(score(rows.Row(i), w)), rows.Row(i)[last])
 	}
-	if draw[len(draw)-1] = free * lambda; math.IsInf(lambda, 1) {
-		draw[len(draw)-1] = free * lambdas[0]
+	line := fit(odds, []float64{1, 0}, mat.NewDiagDense(2, []float64{strength, 0}), []float64{1, 0}, lambdas[0])
+	if strength == held {
+		line[0] = 1
 	}
-	value := func(w []float64) float64 {
-		sum := loss(rows, w)
-		for j, c := range centre {
-			if w[j] != c {
-				sum += draw[j] / 2 * (w[j] - c) * (w[j] - c)
-			}
-		}
-		return sum
+	out := floats.ScaleTo(make([]float64, len(w)), line[0], w)
+	out[last] += line[1]
+	return out
+}
+
+// fit minimises, by Newton's method with halved steps from start, the sum of the losses, of lambda/2 times the squared
+// distance from centre, and of half of that in a metric, if there is one.
+func fit(rows mnist.Features, centre []float64, metric mat.Symmetric, start []float64, lambda float64) []float64 {
+	d := len(start)
+	draw := mat.NewSymDense(d, nil)
+	for j := range d {
+		draw.SetSym(j, j, lambda)
 	}
+	if draw.SetSym(d-1, d-1, free*lambda); metric != nil {
+		draw.AddSym(draw, metric)
+	}
+	off := func(w []float64) mat.Vector {
+		return mat.NewVecDense(d, floats.SubTo(make([]float64, d), w, centre))
+	}
+	value := func(w []float64) float64 { return loss(rows, w) + mat.Inner(off(w), draw, off(w))/2 }
 	w := slices.Clone(start)
 	const halvings, enough = 30, 1e-9
 	for at := value(w); ; {
-		step := newton(rows, w, centre, draw)
+		slope, curve := derivatives(rows, w)
+		var drawn, step mat.VecDense
+		drawn.MulVec(draw, off(w))
+		slope.AddVec(slope, &drawn)
+		curve.AddSym(curve, draw)
+		var factors mat.Cholesky
+		if !factors.Factorize(curve) || factors.SolveVecTo(&step, slope) != nil || mat.Dot(slope, &step)/2 <= enough*(1+at) {
+			return w
+		}
 		next, size := make([]float64, len(w)), 1.0
 		var reached float64
 		for range halvings {
-			for j := range w {
-				next[j] = w[j] - size*step[j]
-			}
-			if reached = value(next); reached < at {
+			if reached = value(floats.AddScaledTo(next, w, -size, step.RawVector().Data)); reached < at {
 				break
 			}
 			size /= 2
@@ -186,36 +234,17 @@ func fit(rows mnist.Features, centre, start []float64, lambda float64) []float64
 	}
 }
 
-// newton returns the Newton step, in the coordinates that may move.
-func newton(rows mnist.Features, w, centre, draw []float64) []float64 {
+// derivatives returns the first and the second derivatives of the sum of the losses.
+func derivatives(rows mnist.Features, w []float64) (*mat.VecDense, *mat.SymDense) {
 	d := len(w)
-	slope, curve := make([]float64, d), make([]float64, d*d) // only the upper triangle of curve is set
+	slope, curve, x := mat.NewVecDense(d, nil), mat.NewSymDense(d, nil), mat.NewVecDense(d, nil)
 	for i := range rows.Len() {
-		row := rows.Row(i)
-		p := 1 / (1 + math.Exp(-score(row, w)))
-		for a, x := range row {
-			slope[a] += (p - float64(rows.Labels[i])) * float64(x)
-			weighed := p * (1 - p) * float64(x)
-			for b, y := range row[a:] {
-				curve[a*d+a+b] += weighed * float64(y)
-			}
+		for j, v := range rows.Row(i) {
+			x.SetVec(j, float64(v))
 		}
+		p := 1 / (1 + math.Exp(-score(rows.Row(i), w)))
+		slope.AddScaledVec(slope, p-float64(rows.Labels[i]), x)
+		curve.SymRankOne(curve, p*(1-p), x)
 	}
-	for a := range d {
-		if math.IsInf(draw[a], 1) { // it stays where it is
-			for b := range d {
-				curve[min(a, b)*d+max(a, b)] = 0
-			}
-			slope[a], curve[a*d+a] = 0, 1
-			continue
-		}
-		slope[a] += draw[a] * (w[a] - centre[a])
-		curve[a*d+a] += draw[a]
-	}
-	step := mat.NewVecDense(d, nil)
-	var factors mat.Cholesky
-	if !factors.Factorize(mat.NewSymDense(d, curve)) || factors.SolveVecTo(step, mat.NewVecDense(d, slope)) != nil {
-		return make([]float64, d)
-	}
-	return step.RawVector().Data
+	return slope, curve
 }

@@ -65,7 +65,7 @@ func TestChoice(t *testing.T) {
 func TestFit(t *testing.T) {
 	rows := drawn(3, 300, []float64{1, 0, -1, 1})
 	centre := []float64{0.2, 0.1, 0, -1}
-	w := fit(rows, centre, make([]float64, 4), 2)
+	w := fit(rows, centre, nil, make([]float64, 4), 2)
 	value := func(w []float64) float64 {
 		sum := loss(rows, w)
 		for j, draw := range []float64{2, 2, 2, 0.2} {
@@ -80,7 +80,7 @@ func TestFit(t *testing.T) {
 			require.Greater(t, value(moved), value(w))
 		}
 	}
-	w = fit(rows, centre, centre, math.Inf(1))
+	w = scaled(rows, centre, held)
 	require.Equal(t, centre[:3], w[:3])
 	var excess float64
 	for i := range rows.Len() {

@@ -98,11 +98,10 @@ func Gain(train, test mnist.Features, shared []float64, threshold float64, mine 
 		all[i] = scored(test, w.Parameters)
 	}
 	if len(own) == 2 {
-		made, err := Fit(own[0], make([]float64, own[0].Inputs))
-		if err != nil {
+		if ways[alone], err = Ridge(own[0]); err != nil {
 			return r, err
 		}
-		ways[alone], all[alone] = made[alone], scored(own[1], made[alone].Parameters)
+		all[alone] = scored(own[1], ways[alone].Parameters)
 	}
 	if mine != nil {
 		ways, all = append(ways, Way{Name: Mine}), append(all, evaluate.Score(mine, test.Labels))

@@ -23,12 +23,7 @@ func (e *Evaluator) quality(parameters []float64) *Quality {
 		return nil
 	}
 	q := Score(chance, e.set.Labels).Measure(slices.Repeat([]float64{1}, len(chance)), middle)
-	groups := mnist.ByGroup(e.set.Groups)
-	if groups == nil {
-		q.Error = math.Sqrt(q.Brier / float64(len(chance)))
-		return &q
-	}
-	for _, rows := range groups {
+	for _, rows := range mnist.Units(e.set.Groups, e.set.Len()) {
 		off := 0.
 		for _, i := range rows {
 			off += chance[i] - float64(e.set.Labels[i])

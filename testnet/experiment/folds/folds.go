@@ -85,11 +85,7 @@ func (s Study) begin() (r *run, err error) {
 			r.site = append(r.site, i)
 		}
 	}
-	if r.units = mnist.ByGroup(r.whole.Groups); r.units == nil {
-		for i := range r.whole.Len() {
-			r.units = append(r.units, []int{i})
-		}
-	}
+	r.units = mnist.Units(r.whole.Groups, r.whole.Len())
 	for e := range r.chances {
 		r.chances[e] = make([][models][]float64, s.Repeats)
 		for repeat := range r.chances[e] {

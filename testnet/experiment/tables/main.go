@@ -2,11 +2,12 @@
 // a network, and prints one CSV line for each setting: means over the seeds with their standard
 // deviations. docs/TABLES.md has the lines of a whole run.
 //
-// Usage: tables [-table NAME] [-epsilons 1,2,4] [-rows 0] [-seeds 3] [-first 1] [-attack NAME] [-rushing]
+// Usage: tables [-table NAME] [-epsilons 1,2,4] [-rows 0] [-seeds 3] [-first 1] [-attack NAME] [-rushing] [-own]
 // FOLDER, with the files that fetch writes. A table that is none of them has its schema in FOLDER/schema.json.
 package main
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -17,13 +18,17 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/spdl/spdl/app/model/adapt"
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/internal/strictjson"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/train"
@@ -48,16 +53,18 @@ type setting struct {
 	rushing bool
 	first   int // of the seeds
 	seeds   int
+	own     bool // a line more for each model that honest members have at home
 }
 
 func main() {
 	var s setting
-	only := flag.String("table", "", "names of tables with commas between them (default: all)")
+	only := flag.String("table", strings.Join(names, ","), "names of tables with commas between them")
 	flag.IntVar(&s.seeds, "seeds", 3, "number of seeds")
 	flag.IntVar(&s.first, "first", 1, "the first seed")
 	epsilons := flag.String("epsilons", "1,2,4", "epsilons with commas between them")
 	flag.IntVar(&s.rows, "rows", 0, "training rows, the first of the table (default: all)")
 	flag.BoolVar(&s.rushing, "rushing", false, "the third sees the round's honest vectors: without commitments")
+	flag.BoolVar(&s.own, "own", false, "also what honest members have alone, and after their own step, on average")
 	flag.StringVar(&s.attack, "attack", strong, "attack of a third; none for lines without attack alone")
 	flag.Parse()
 	var budgets []float64
@@ -73,13 +80,9 @@ func main() {
 
 // run prints the lines of all tables, or of some, with the rest of the setting.
 func (s setting) run(folder, only string, epsilons []float64) error {
-	all, sizes := names, []int{4, 10}
-	if only != "" {
-		all = strings.Split(only, ",")
-	}
 	var settings []setting
-	for _, s.table = range all {
-		for _, s.nodes = range sizes {
+	for _, s.table = range strings.Split(only, ",") {
+		for _, s.nodes = range []int{4, 10} {
 			for _, s.epsilon = range epsilons {
 				clean := s
 				clean.attack, clean.rushing = "", false
@@ -89,33 +92,16 @@ func (s setting) run(folder, only string, epsilons []float64) error {
 			}
 		}
 	}
-	fmt.Println("table,unit,N,epsilon,attack,auc,auc_sd,accuracy,accuracy_sd,brier,brier_sd,ece,ece_sd,units,noise")
-	type answer struct {
-		line string
-		err  error
-	}
-	answers, busy := make([]chan answer, len(settings)), make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i := range answers {
-		answers[i] = make(chan answer, 1)
-	}
-	go func() {
-		for i, s := range settings {
-			busy <- struct{}{}
-			go func() {
-				line, err := s.line(folder)
-				answers[i] <- answer{line, err}
-				<-busy
-			}()
+	fmt.Println("table,unit,N,epsilon,attack,auc,auc_sd,accuracy,accuracy_sd,brier,brier_sd,ece,ece_sd,units,noise,model")
+	const work = 1 << 20 // of a training: it justifies a core
+	errs := make([]error, len(settings))
+	gradients.InParallel(len(settings), work, func(i int) {
+		lines, err := settings[i].lines(folder)
+		if fmt.Print(lines); err != nil {
+			errs[i] = fmt.Errorf("%+v: %w", settings[i], err)
 		}
-	}()
-	for i, s := range settings { // in this order, each as soon as it is there
-		a := <-answers[i]
-		if a.err != nil {
-			return fmt.Errorf("%+v: %w", s, a.err)
-		}
-		fmt.Println(a.line)
-	}
-	return nil
+	})
+	return errors.Join(errs...)
 }
 
 // load reads a table of a folder with its schema, and at most the first s.rows rows for training.
@@ -124,39 +110,29 @@ func (s setting) load(folder, file string) (t params.Table, data mnist.Data, err
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = os.ReadFile(filepath.Join(folder, "schema.json"))
 	}
-	if err != nil {
-		return t, data, err
+	if err == nil {
+		err = strictjson.Decode(text, &t)
 	}
-	if err := strictjson.Decode(text, &t); err != nil {
-		return t, data, err
-	}
-	if data, err = table.Load(filepath.Join(folder, file+".csv"), t); err != nil {
-		return t, data, err
+	if err == nil {
+		data, err = table.Load(filepath.Join(folder, file+".csv"), t)
 	}
 	if s.rows > 0 && s.rows < data.Train.Len() {
-		first := make([]int, s.rows)
-		for i := range first {
-			first[i] = i
-		}
-		data.Train = data.Train.Subset(first)
+		data.Train = data.Train.Subset(slices.Concat(mnist.Units(nil, s.rows)...))
 	}
-	return t, data, nil
+	return t, data, err
 }
 
-// line trains with each seed and returns the CSV line.
-func (s setting) line(folder string) (string, error) {
+// lines trains with each seed and returns the CSV lines, one for each model.
+func (s setting) lines(folder string) (out string, err error) {
 	file := strings.TrimSuffix(s.table, "-rows")
 	t, data, err := s.load(folder, file)
 	if err != nil {
 		return "", err
 	}
-	units := data.Train.Len()
-	switch {
-	case file != s.table: // the division into training and test set stays that of the groups
+	if file != s.table { // the division into training and test set stays that of the groups
 		t.Group, data.Train.Groups, data.Test.Groups = "", nil, nil
-	case t.Group != "":
-		units = len(mnist.ByGroup(data.Train.Groups))
 	}
+	units := len(mnist.Units(data.Train.Groups, data.Train.Len()))
 	p, err := preset.Make("default", s.nodes, preset.Own{Epsilon: s.epsilon,
 		Data: &preset.Data{Examples: units, Table: &t, Classes: len(t.Classes)}})
 	if err != nil {
@@ -167,41 +143,80 @@ func (s setting) line(folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var sums, squares [4]float64
+	name := s.attack
+	if s.rushing {
+		name += " rushing"
+	}
+	var seen [3][4][]float64 // by model and measure, of each seed
 	for seed := s.first; seed < s.first+s.seeds; seed++ {
-		spec := train.Spec{Params: p, Nodes: s.nodes, Seed: uint64(seed)}
-		if spec.Attack = s.attack; s.attack != "" {
-			spec.Byzantine = int(p.Rule.Byzantine)
-		}
-		out, err := train.Run(context.Background(), spec, data)
+		models, err := s.models(p, uint64(seed), data)
 		if err != nil {
 			return "", err
 		}
-		e, err := measured.Evaluate(out.Model)
+		for i, all := range models {
+			mean, err := means(measured, all)
+			if err != nil {
+				return "", err
+			}
+			for j, v := range mean {
+				seen[i][j] = append(seen[i][j], v)
+			}
+		}
+	}
+	for i, model := range []string{"common", adapt.Alone, "own step"} {
+		if seen[i][0] == nil { // without -own
+			break
+		}
+		out += fmt.Sprintf("%s,%s,%d,%g,%s", file, cmp.Or(p.Privacy.Unit, "example"), s.nodes, s.epsilon, name)
+		for _, values := range seen[i] {
+			mean, spread := stat.MeanStdDev(values, nil)
+			out += fmt.Sprintf(",%.4f,%.4f", mean, spread)
+		}
+		out += fmt.Sprintf(",%d,%.2f,%s\n", units, p.Privacy.NoiseMultiplier, model)
+	}
+	return out, nil
+}
+
+// models trains with a seed. It returns the common model and, with -own, those of the honest members alone and after
+// their own step.
+func (s setting) models(p params.Params, seed uint64, data mnist.Data) ([][][]float64, error) {
+	spec := train.Spec{Params: p, Nodes: s.nodes, Seed: seed}
+	if spec.Attack = s.attack; s.attack != "" {
+		spec.Byzantine = int(p.Rule.Byzantine)
+	}
+	trained, err := train.Run(context.Background(), spec, data)
+	if err != nil || !s.own {
+		return [][][]float64{{trained.Model}}, err
+	}
+	whole, err := spec.Inputs(data.Train)
+	out := [][][]float64{{trained.Model}, nil, nil}
+	for _, part := range train.Evenly(data.Train, spec)[spec.Byzantine:] {
+		var ways []adapt.Way
+		if err == nil {
+			ways, err = adapt.Fit(whole.Subset(part), trained.Model)
+		}
 		if err != nil {
-			return "", err
+			return nil, err
+		}
+		out[1], out[2] = append(out[1], ways[3].Parameters), append(out[2], adapt.Best(ways).Parameters)
+	}
+	return out, nil
+}
+
+// means returns the means over some models of AUC, accuracy, Brier score and ECE.
+func means(measured *evaluate.Evaluator, models [][]float64) (out [4]float64, err error) {
+	for _, m := range models {
+		e, err := measured.Evaluate(m)
+		if err != nil {
+			return out, err
 		}
 		q := e.Quality
 		if q == nil { // of more than two classes
 			q = &evaluate.Quality{AUC: math.NaN(), Accuracy: e.Accuracy, Brier: math.NaN(), ECE: math.NaN()}
 		}
 		for i, v := range []float64{q.AUC, q.Accuracy, q.Brier, q.ECE} {
-			sums[i], squares[i] = sums[i]+v, squares[i]+v*v
+			out[i] += v / float64(len(models))
 		}
 	}
-	unit := "example"
-	if t.Group != "" {
-		unit = params.UnitGroup
-	}
-	name := s.attack
-	if s.rushing {
-		name += " rushing"
-	}
-	line := fmt.Sprintf("%s,%s,%d,%g,%s", file, unit, s.nodes, s.epsilon, name)
-	for i := range sums {
-		mean := sums[i] / float64(s.seeds)
-		spread := math.Sqrt(max(0, squares[i]-float64(s.seeds)*mean*mean) / max(1, float64(s.seeds-1)))
-		line += fmt.Sprintf(",%.4f,%.4f", mean, spread)
-	}
-	return fmt.Sprintf("%s,%d,%.2f", line, units, p.Privacy.NoiseMultiplier), nil
+	return out, nil
 }

@@ -15,11 +15,11 @@ func (s Spec) damage(round uint64, test mnist.Set, x []float64) ([]float64, erro
 	if round < s.Params.Training.Rounds {
 		return []float64{math.NaN(), math.NaN()}, nil
 	}
-	plain, err := s.inputs(test)
+	plain, err := s.Inputs(test)
 	if err != nil {
 		return nil, err
 	}
-	triggered, err := s.inputs(trigger(test))
+	triggered, err := s.Inputs(trigger(test))
 	if err != nil {
 		return nil, err
 	}

@@ -41,8 +41,8 @@ type Spec struct {
 	Shadow bool `json:"shadow,omitempty"`
 }
 
-// inputs returns the inputs of all examples of a set, in its order.
-func (s Spec) inputs(set mnist.Set) (mnist.Features, error) {
+// Inputs returns the inputs of all examples of a set, in its order.
+func (s Spec) Inputs(set mnist.Set) (mnist.Features, error) {
 	return worker.Shard(set, nil, s.Params.Model, inputs.Keep{})
 }
 
@@ -67,7 +67,7 @@ type Participants struct {
 // NewParticipants divides the training set among the participants and makes their workers.
 func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 	if spec.Alpha == 0 {
-		return withParts(spec, train, evenly(train, spec))
+		return withParts(spec, train, Evenly(train, spec))
 	}
 	parts, err := mnist.PartitionDirichlet(train.Labels, mnist.Classes, spec.Nodes, spec.Alpha, spec.Seed)
 	if err != nil {
@@ -83,7 +83,7 @@ func withParts(spec Spec, train mnist.Set, parts [][]int) (*Participants, error)
 		return nil, err
 	}
 	poison, _ := p.attack.(attack.Poisoner)
-	whole, err := spec.inputs(train)
+	whole, err := spec.Inputs(train)
 	if err != nil {
 		return nil, err
 	}
@@ -116,17 +116,14 @@ func withoutWorkers(spec Spec) (p *Participants, err error) {
 	return p, err
 }
 
-// evenly divides the examples equally. All examples of a group go to one participant.
-func evenly(train mnist.Set, spec Spec) [][]int {
-	if train.Groups == nil {
-		return mnist.PartitionIID(train.Len(), spec.Nodes, spec.Seed)
-	}
-	groups := mnist.ByGroup(train.Groups)
-	parts := mnist.PartitionIID(len(groups), spec.Nodes, spec.Seed)
+// Evenly divides the examples equally. All examples of a group go to one participant.
+func Evenly(train mnist.Set, spec Spec) [][]int {
+	units := mnist.Units(train.Groups, train.Len())
+	parts := mnist.PartitionIID(len(units), spec.Nodes, spec.Seed)
 	for i, part := range parts {
 		var rows []int
-		for _, g := range part {
-			rows = append(rows, groups[g]...)
+		for _, u := range part {
+			rows = append(rows, units[u]...)
 		}
 		parts[i] = rows
 	}

@@ -100,7 +100,7 @@ func (r *rows) of(triggered bool) (on *mnist.Features, err error) {
 	}
 	whole := r.whole
 	if triggered {
-		if whole, err = r.spec.inputs(trigger(r.train)); err != nil {
+		if whole, err = r.spec.Inputs(trigger(r.train)); err != nil {
 			return nil, err
 		}
 	}

@@ -27,7 +27,7 @@ func TestAttackersRows(t *testing.T) {
 	begin := make([]float64, p.Model.Dim())
 	end := all.rows.expected(begin)
 	require.Equal(t, end, all.rows.expected(end), "of the first call")
-	test, err := all.spec.inputs(data.Test)
+	test, err := all.spec.Inputs(data.Test)
 	require.NoError(t, err)
 	first := make([]int, 1000)
 	for i := range first {

@@ -131,7 +131,7 @@ func Sites(ctx context.Context, spec Spec, whole mnist.Set, parts [][]int, attac
 
 // evaluator returns an evaluator of the spec's models on a test set.
 func (s Spec) evaluator(test mnist.Set) (*evaluate.Evaluator, error) {
-	set, err := s.inputs(test)
+	set, err := s.Inputs(test)
 	if err != nil {
 		return nil, err
 	}
