@@ -12,6 +12,7 @@ import (
 	"github.com/cometbft/cometbft/config"
 	cmtstate "github.com/cometbft/cometbft/proto/tendermint/state"
 	"github.com/syndtr/goleveldb/leveldb/opt"
+	"golang.org/x/sys/unix"
 
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
@@ -149,4 +150,11 @@ func storedValidators(c *config.Config) (n int, err error) {
 	var s cmtstate.State
 	err = s.Unmarshal(raw)
 	return len(s.Validators.GetValidators()), err
+}
+
+// FreeBytes returns the number of bytes that this process's user can still write to the disk that holds path.
+func FreeBytes(path string) (uint64, error) {
+	var s unix.Statfs_t
+	err := unix.Statfs(path, &s)
+	return s.Bavail * uint64(s.Bsize), err
 }

@@ -51,8 +51,7 @@ func explained(data []byte, err error) error {
 		return errors.New("the file is empty, want a JSON object")
 	case start[0] != '{':
 		line, _, _ := bytes.Cut(start, []byte("\n"))
-		return fmt.Errorf("the file begins with %#.40q, want a JSON object, {...}: spdl schema draft makes the schema of a "+
-			"table", line)
+		return fmt.Errorf("the file begins with %#.40q, want a JSON object: spdl schema draft makes one of a table", line)
 	case errors.As(err, &syntax):
 		at = syntax.Offset
 	case errors.As(err, &kind):
