@@ -3,15 +3,16 @@
 SHELL := /bin/bash
 # Programs and tests are built alike, so that they share what is compiled.
 export GOFLAGS := -trimpath
-# git describe leaves the index as it is: a test that lists the checkout keeps its cached result.
+# Neither git status, which go build asks, nor VERSION, before it is used, writes to .git: tests that list the checkout
+# keep their cached results.
 export GIT_OPTIONAL_LOCKS := 0
 
 GO      ?= go
 BUILD   := build
 SPDL    := $(BUILD)/spdl
 LAB := $(BUILD)/spdl-lab
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -X github.com/spdl/spdl/abci/version.Version=$(VERSION)
+VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS  = -X github.com/spdl/spdl/abci/version.Version=$(VERSION)
 LINT    := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2
 FUZZ    ?= 5s
 BENCH   ?=
@@ -42,7 +43,7 @@ check: build lint ## the inner loop: build, vet, linters, short tests of what ch
 	$(TEST) -short ./...
 
 .PHONY: test
-test: ## all tests, some of them with fewer cases than test-long: about 12 minutes of CPU without a cache
+test: ## all tests, some of them with fewer cases than test-long: about 11 minutes of CPU without a cache
 	$(TEST) ./...
 
 .PHONY: test-long
