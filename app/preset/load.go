@@ -52,8 +52,8 @@ func explained(data []byte, err error) error {
 	case start[0] != '{':
 		line, _, _ := bytes.Cut(start, []byte("\n"))
 		return fmt.Errorf("the file begins with %#.40q, want a JSON object: spdl schema draft makes one of a table", line)
-	case errors.As(err, &syntax):
-		at = syntax.Offset
+	case errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax): // a Decoder's offset is not one of the file
+		at, err = max(0, syntax.Offset-1), syntax
 	case errors.As(err, &kind):
 		at, err = max(0, kind.Offset-1), fmt.Errorf("%s is a %s, want %s", kind.Field, kind.Value, kind.Type)
 	default:

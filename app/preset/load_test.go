@@ -24,10 +24,11 @@ func TestLoad(t *testing.T) {
 		"inputs is given twice":                             []byte(`{"inputs": 3, "inputs": 4}`),
 		`name "Inputs"`:                                     []byte(`{"Inputs": 3}`),
 		`unknown field "inptus"`:                            []byte(`{"inptus": 784}`),
-		"more than one JSON value":                          []byte(`{}{}`),
+		"line 1, column 3: invalid":                         []byte(`{}{}`),
 		"empty, want a JSON object":                         []byte("\n"),
 		"begins with `\"age\",\"sex\"`, want a JSON object": []byte("\"age\",\"sex\"\n61,0\n"),
 		"line 2, column 12: invalid character":              []byte("{\"inputs\":\n  [1, 2, 3 4]}"),
+		"line 3, column 8: invalid":                         []byte("{\n\"kind\": \"softmax\",\n\"a\":   .5}"),
 		"more than 1048576 bytes":                           append([]byte("{}"), bytes.Repeat([]byte{' '}, 1<<20)...),
 	} {
 		file := write(text)

@@ -25,8 +25,8 @@ func modelAdapt() *cobra.Command {
 here. Nothing is sent, so it costs no epsilon. Four models are compared: the
 chain's, the chain's with an intercept of one's own, the chain's with all
 parameters fitted, and one that is fitted without the chain. Five folds of the
-training rows, or of their groups, choose among them and say how much a fit counts
-of those whose mean a fitted model is. The measures are of the test rows, about a fifth,
+training rows, or of their groups, choose among them, and weigh the fits whose mean
+the third model is. The measures are of the test rows, about a fifth,
 which no fit sees. The file of an adapted model is private to its owner: it tells
 of the rows, and no proof covers it. Of a module of one's own the fit is of a slope and
 an intercept of its log odds, which train.py predict applies.`,
