@@ -2,8 +2,7 @@
 // would take seconds does less in the first two:
 //
 //	make check      go test -short           during work: under a minute
-//	make test       go test                  before a push: minutes. A test of more than some seconds has
-//	                                         fewer cases, or asks for the next stage by OnlyLong
+//	make test       go test                  before a push: minutes, without tests that ask for the next by OnlyLong
 //	make test-long  SPDL_TEST_LONG=1 go test      CI, in turns: all cases of all tests
 //
 // The long stage has an environment variable and not a flag or build tag, because every package
@@ -46,7 +45,7 @@ func Pick[T any](check, test, long T) T {
 // Turn is the environment variable of CI's gate, 0 to 4: a fifth of the tests of OnlyLong run, others with each commit.
 const Turn = "SPDL_TEST_TURN"
 
-// OnlyLong skips a test in every stage except the long one, and in a gate whose turn it is not.
+// OnlyLong skips a test of more than some seconds, but in the long stage and when its turn has come: never for good.
 func OnlyLong(t testing.TB) {
 	t.Helper()
 	if turn := strconv.Itoa(int(crc32.ChecksumIEEE([]byte(t.Name())) % 5)); !Long() && os.Getenv(Turn) != turn {

@@ -63,8 +63,10 @@ func From(rows mnist.Features, shared []float64) ([]Way, error) {
 	if rows.Inputs != len(shared) {
 		return nil, fmt.Errorf("rows of %d inputs, the model has %d parameters", rows.Inputs, len(shared))
 	}
-	return []Way{best(rows, Shared, one, func(mnist.Features) [][]float64 { return [][]float64{shared} }),
-		best(rows, Intercept, one, func(rows mnist.Features) [][]float64 { return [][]float64{scaled(rows, shared, held)} }),
+	return []Way{best(rows, Shared, onlyBest, func(mnist.Features) [][]float64 { return [][]float64{shared} }),
+		best(rows, Intercept, onlyBest, func(rows mnist.Features) [][]float64 {
+			return [][]float64{scaled(rows, shared, held)}
+		}),
 		best(rows, Adapted, 1, func(rows mnist.Features) [][]float64 {
 			near := scaled(rows, shared, 1)
 			_, curve := derivatives(rows, near)
@@ -80,7 +82,7 @@ func Ridge(rows mnist.Features) (w Way, err error) {
 	case !slices.Contains(rows.Labels, 0) || !slices.Contains(rows.Labels, 1):
 		return w, errors.New("all rows to train on have one label")
 	}
-	return best(rows, Alone, one, func(rows mnist.Features) [][]float64 {
+	return best(rows, Alone, onlyBest, func(rows mnist.Features) [][]float64 {
 		return ladder(rows, make([]float64, rows.Inputs), nil)
 	}), nil
 }
@@ -95,8 +97,8 @@ func ladder(rows mnist.Features, centre []float64, metric mat.Symmetric) [][]flo
 	return fits
 }
 
-// one is an exponent that gives the best fit the whole weight.
-const one = 1e9
+// onlyBest is an exponent that gives the best fit the whole weight, but for near ties.
+const onlyBest = 1e9
 
 // best returns the way of the mean of some fits. The weight of a fit is how likely the rows that the folds left out are
 // by it, with an exponent.

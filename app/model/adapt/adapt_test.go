@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/spdl/spdl/mnist"
 )
@@ -87,6 +88,21 @@ func TestFit(t *testing.T) {
 		excess += 1/(1+math.Exp(-score(rows.Row(i), w))) - float64(rows.Labels[i])
 	}
 	require.InDelta(t, 0, excess, 0.05)
+}
+
+// TestMeanOfFits: the adapted model is none of the fits whose mean it is.
+func TestMeanOfFits(t *testing.T) {
+	rows, shared := drawn(5, 60, []float64{1, 0, -1, 1}), []float64{0.5, 0.2, -1, 0}
+	ways, err := From(rows, shared)
+	require.NoError(t, err)
+	near := scaled(rows, shared, 1)
+	_, curve := derivatives(rows, near)
+	for _, w := range append(ladder(rows, shared, nil), ladder(rows, near, curve)...) {
+		for j := range w {
+			w[j] -= ways[2].Parameters[j]
+		}
+		require.Greater(t, floats.Norm(w, 2), 1e-3)
+	}
 }
 
 // TestGroupsStayTogether: rows of a group tell on each other, so a fold has all of a group or none.
