@@ -3,6 +3,7 @@ package shape
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,7 +30,7 @@ func TestReadParams(t *testing.T) {
 	require.ErrorContains(t, err, "rownds")
 	require.NoError(t, os.WriteFile(file, append(data, '{'), 0o600))
 	_, err = readParams(file)
-	require.ErrorContains(t, err, "more than one")
+	require.ErrorContains(t, err, fmt.Sprintf("line 1, column %d: invalid character '{' after top-level value", len(data)+1))
 	require.ErrorAs(t, err, &command.UsageError{})
 	_, err = readParams(file + "x")
 	require.ErrorAs(t, err, &command.UsageError{})
