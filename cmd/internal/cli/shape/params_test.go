@@ -30,7 +30,8 @@ func TestReadParams(t *testing.T) {
 	require.ErrorContains(t, err, "rownds")
 	require.NoError(t, os.WriteFile(file, append(data, '{'), 0o600))
 	_, err = readParams(file)
-	require.ErrorContains(t, err, fmt.Sprintf("line 1, column %d: invalid character '{' after top-level value", len(data)+1))
+	require.ErrorContains(t, err, fmt.Sprintf("line 1, column %d: invalid character '{' after top-level value",
+		len(data)+1))
 	require.ErrorAs(t, err, &command.UsageError{})
 	_, err = readParams(file + "x")
 	require.ErrorAs(t, err, &command.UsageError{})
