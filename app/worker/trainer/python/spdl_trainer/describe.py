@@ -66,10 +66,11 @@ def describe(source: str, config: str, folder: str, most: int, adapt: str = "", 
     if hasattr(study, "norm") and not loads:
         gradient = study.norm()
     if hasattr(study, "per_example"):
-        from .steps import longest, pace
+        from . import steps
+        gradient = 0.0 if loads else steps.norm(study)
         hello.clip = max(hello.clip, 2 * gradient)  # the most that the preset makes of it
-        step = longest(study)
-        told, slow, patience = pace(study, participants, batch)
+        step = steps.longest(study)
+        told, slow, patience = steps.pace(study, participants, batch)
         if slow:
             study.warnings, patience = study.warnings + [slow], 'patience = "%s" # two steps and more\n' % patience
     norm = getattr(getattr(study, "module", None), "norm", 0)

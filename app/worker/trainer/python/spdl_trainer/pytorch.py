@@ -137,11 +137,6 @@ class ModuleStudy:
         """The tensors of the module for genesis, in the module's order."""
         return self.constants.tensors(initial(self.module, self.x[:1].to(self.device)))
 
-    def norm(self) -> float:
-        """The median norm of the gradients of rows that are made up, at the start (steps.norm)."""
-        from .steps import norm
-        return norm(self)
-
     def trial(self) -> None:
         """Computes two examples' gradients, and raises Unsuitable if that is impossible."""
         x, y = self.x[:2].to(self.device), self.y[:2].to(self.device)
