@@ -1,5 +1,6 @@
 // Package modelfile writes a trained model to a safetensors or npz file, with a card that states the model's origin
-// and the proof of that card, and reads such files. Package verify checks them against the chain.
+// and the proof of that card, and reads such files. It checks them, and what a node answers, against headers that the
+// verifier trusts.
 package modelfile
 
 import (

@@ -42,11 +42,11 @@ func (b Bundle) State() (*types.LightBlock, app.Record, *app.State, error) {
 		return nil, r, nil, fmt.Errorf("%w: %w", proof.ErrNotProven, err)
 	}
 	return header, r, s, errors.Join(
-		Open("round/"+r.Pair().Key, b.Round, hash, func([]byte) error { return nil }),
-		Open("params", b.Params, hash, s.Params.Unmarshal),
-		Open("progress", b.Progress, hash, s.Progress.Unmarshal),
-		Open("epochs", b.Epochs, hash, Into(&s.Epochs, app.DecodeEpochs)),
-		Open("participants", b.Participants, hash, Into(&s.Participants, app.DecodeParticipants)),
+		Value("round/"+r.Pair().Key, b.Round, hash, func([]byte) error { return nil }),
+		Value("params", b.Params, hash, s.Params.Unmarshal),
+		Value("progress", b.Progress, hash, s.Progress.Unmarshal),
+		Value("epochs", b.Epochs, hash, Into(&s.Epochs, app.DecodeEpochs)),
+		Value("participants", b.Participants, hash, Into(&s.Participants, app.DecodeParticipants)),
 	)
 }
 
@@ -88,8 +88,8 @@ func (b Bundle) Describe() (Card, error) {
 	return c, nil
 }
 
-// Open verifies the proof of a value of the state and decodes the value.
-func Open(key string, p proof.Proven, appHash []byte, decode func([]byte) error) error {
+// Value verifies the proof of a value of the state and decodes the value.
+func Value(key string, p proof.Proven, appHash []byte, decode func([]byte) error) error {
 	if err := p.Verify(key, appHash); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func Open(key string, p proof.Proven, appHash []byte, decode func([]byte) error)
 	return nil
 }
 
-// Into returns the function for Open that stores what decode returns.
+// Into returns the function for Value that stores what decode returns.
 func Into[T any](to *T, decode func([]byte) (T, error)) func([]byte) error {
 	return func(value []byte) (err error) {
 		*to, err = decode(value)

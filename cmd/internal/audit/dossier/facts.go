@@ -74,8 +74,8 @@ func (f *Facts) proveState(e *Evidence) (err error) {
 	}
 	hash, s := f.Last().AppHash, f.State
 	return errors.Join(
-		modelfile.Open("offences", e.Offences, hash, modelfile.Into(&s.Offences, app.DecodeOffences)),
-		modelfile.Open("proposals", e.Proposals, hash, modelfile.Into(&s.Proposals, app.DecodeProposals)))
+		modelfile.Value("offences", e.Offences, hash, modelfile.Into(&s.Offences, app.DecodeOffences)),
+		modelfile.Value("proposals", e.Proposals, hash, modelfile.Into(&s.Proposals, app.DecodeProposals)))
 }
 
 // proveRecords checks that the records are those of all closed rounds: the state has the root and
@@ -98,8 +98,8 @@ func (f *Facts) proveRecords(e *Evidence) error {
 			return nil
 		}
 	}
-	return errors.Join(modelfile.Open("closed", e.Closed, f.Last().AppHash, equal(count)),
-		modelfile.Open("history", e.History, f.Last().AppHash, equal(root[:])))
+	return errors.Join(modelfile.Value("closed", e.Closed, f.Last().AppHash, equal(count)),
+		modelfile.Value("history", e.History, f.Last().AppHash, equal(root[:])))
 }
 
 // proveMembers checks that the members are proven on both sides of each change.
@@ -110,7 +110,7 @@ func (f *Facts) proveMembers(e *Evidence) error {
 			return fmt.Errorf("%w: the members of height %d are out of order", proof.ErrNotProven, m.Height)
 		}
 		snapshot := Snapshot{Height: m.Height}
-		if err := modelfile.Open("participants", m.Proven, h.AppHash,
+		if err := modelfile.Value("participants", m.Proven, h.AppHash,
 			modelfile.Into(&snapshot.All, app.DecodeParticipants)); err != nil {
 			return fmt.Errorf("members of height %d: %w", m.Height, err)
 		}

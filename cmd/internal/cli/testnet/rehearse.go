@@ -19,7 +19,6 @@ import (
 	"github.com/spdl/spdl/cmd/internal/gain"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 	"github.com/spdl/spdl/cmd/internal/modelfile/fetch"
-	"github.com/spdl/spdl/cmd/internal/verify"
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/experiment/folds"
@@ -147,12 +146,12 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 		return err
 	}
 	out := struct {
-		Type     string         `json:"type"` // "rehearsal"
-		Verified verify.Verdict `json:"verified"`
-		Sites    []site         `json:"sites"`
-		Lines    []folds.Line   `json:"lines"`           // without folds, null
-		Says     []string       `json:"says"`            // of each site's lines
-		Notes    []string       `json:"notes,omitempty"` // of the drafted schema
+		Type     string            `json:"type"` // "rehearsal"
+		Verified modelfile.Verdict `json:"verified"`
+		Sites    []site            `json:"sites"`
+		Lines    []folds.Line      `json:"lines"`           // without folds, null
+		Says     []string          `json:"says"`            // of each site's lines
+		Notes    []string          `json:"notes,omitempty"` // of the drafted schema
 	}{"rehearsal", v, nil, nil, nil, o.notes}
 	for _, p := range o.parts {
 		s := site{Part: *p}
@@ -236,8 +235,8 @@ func (o *rehearsal) export(ctx context.Context, n *testnet.Net) (*modelfile.File
 
 // verified verifies a file as spdl verify model --offline does: by the hash that another node, the last one, has of the
 // header to which the file's proof leads.
-func verified(ctx context.Context, n *testnet.Net, data []byte) (v verify.Verdict, err error) {
-	f, err := verify.Open("model.safetensors", data, n.Manifest.ChainID)
+func verified(ctx context.Context, n *testnet.Net, data []byte) (v modelfile.Verdict, err error) {
+	f, err := modelfile.Open("model.safetensors", data, n.Manifest.ChainID)
 	if err != nil {
 		return v, err
 	}

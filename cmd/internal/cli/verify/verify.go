@@ -23,7 +23,6 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/query"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
-	"github.com/spdl/spdl/cmd/internal/verify"
 )
 
 // Commands returns the group of commands.
@@ -145,7 +144,7 @@ the file carries that header, and --trust-hash is its hash.`,
 		if err != nil {
 			return err
 		}
-		f, err := verify.Open(args[0], data, o.chainID)
+		f, err := modelfile.Open(args[0], data, o.chainID)
 		if err != nil {
 			return err
 		}
@@ -162,7 +161,7 @@ the file carries that header, and --trust-hash is its hash.`,
 }
 
 // verdict verifies a file against its own header, or against a header that follows from the trusted header.
-func (o *trustOptions) verdict(r *command.Run, f *verify.File, t light.Trust, offline bool) (verify.Verdict, error) {
+func (o *trustOptions) verdict(r *command.Run, f *modelfile.Checked, t light.Trust, offline bool) (modelfile.Verdict, error) {
 	if offline {
 		return f.Offline(t)
 	}
@@ -171,7 +170,7 @@ func (o *trustOptions) verdict(r *command.Run, f *verify.File, t light.Trust, of
 	t.ChainID = f.Card.ChainID
 	_, headers, t, err := o.follow(ctx, r, t)
 	if err != nil {
-		return verify.Verdict{}, fmt.Errorf("%s: %w", f.Name, err)
+		return modelfile.Verdict{}, fmt.Errorf("%s: %w", f.Name, err)
 	}
 	return f.Against(ctx, headers, t)
 }
@@ -209,18 +208,18 @@ func verifyAnswer(use, short, example string, maxAge time.Duration, args cobra.P
 		if err != nil {
 			return err
 		}
-		b, err := verify.Answer(ctx, asked, p.Proven, header.Height, headers)
+		b, err := modelfile.Answer(ctx, asked, p.Proven, header.Height, headers)
 		if err != nil {
 			return err
 		}
-		if err := verify.Fresh(b, time.Now(), age); err != nil {
+		if err := modelfile.Fresh(b, time.Now(), age); err != nil {
 			return err
 		}
 		value, text, err := read(p.Value)
 		if err != nil {
 			return err
 		}
-		v := verify.On(asked, t, b)
+		v := modelfile.VerdictOn(asked, t, b)
 		v.Value = value
 		return r.Show(v, func(w io.Writer) {
 			v.Text(w)

@@ -13,7 +13,7 @@ import (
 	"syscall/js"
 
 	"github.com/spdl/spdl/abci/light"
-	"github.com/spdl/spdl/cmd/internal/verify"
+	"github.com/spdl/spdl/cmd/internal/modelfile"
 	"github.com/spdl/spdl/internal/printable"
 )
 
@@ -30,7 +30,7 @@ func main() {
 // the header that the file states, so that the reader knows which hash to look up.
 func answer(name string, data []byte, height, hash string) map[string]any {
 	out := map[string]any{"verified": false}
-	f, err := verify.Open(name, data, "")
+	f, err := modelfile.Open(name, data, "")
 	if err == nil {
 		out["height"], out["chain"] = f.Card.Height, printable.Text(f.Card.ChainID)
 	}

@@ -17,7 +17,7 @@ func TestNothingButTheVerifier(t *testing.T) {
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	linked := strings.Fields(string(out))
-	require.Contains(t, linked, "github.com/spdl/spdl/cmd/internal/verify")
+	require.Contains(t, linked, "github.com/spdl/spdl/cmd/internal/modelfile")
 	for _, pkg := range linked {
 		for _, kept := range []string{"spdl/abci/client", "spdl/abci/store", "spdl/cmd/internal/audit", "leveldb",
 			"cometbft/light", "cometbft/rpc"} {

@@ -1,4 +1,4 @@
-package verify_test
+package modelfile_test
 
 import (
 	"context"
@@ -19,7 +19,6 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
-	"github.com/spdl/spdl/cmd/internal/verify"
 )
 
 // The chain of these tests has ten validators of equal power and a block in a second, the last of
@@ -254,10 +253,10 @@ func TestAStaleAnswerIsTrueAndTooOld(t *testing.T) {
 	require.NoError(t, err)
 	p, err := proof.State(s, "participants/1")
 	require.NoError(t, err)
-	b, err := verify.Answer(t.Context(), "participants/1", p, tip, h)
+	b, err := modelfile.Answer(t.Context(), "participants/1", p, tip, h)
 	require.NoError(t, err)
-	require.ErrorIs(t, verify.Fresh(b, time.Now(), 10*time.Minute), verify.ErrStale)
-	require.NoError(t, verify.Fresh(b, time.Now(), 2*time.Hour))
+	require.ErrorIs(t, modelfile.Fresh(b, time.Now(), 10*time.Minute), modelfile.ErrStale)
+	require.NoError(t, modelfile.Fresh(b, time.Now(), 2*time.Hour))
 }
 
 // TestAProofOfAnotherKeyIsNoAnswer: another participant's, another round's, another state's.
@@ -278,7 +277,7 @@ func TestAProofOfAnotherKeyIsNoAnswer(t *testing.T) {
 	}
 	for asked := range proven {
 		for got, p := range proven {
-			_, err := verify.Answer(t.Context(), asked, p, tip, h)
+			_, err := modelfile.Answer(t.Context(), asked, p, tip, h)
 			if asked == got {
 				require.NoError(t, err, asked)
 				continue
@@ -289,7 +288,7 @@ func TestAProofOfAnotherKeyIsNoAnswer(t *testing.T) {
 	before, _ := trained(t, 1)
 	p, err := proof.State(before, "participants/1")
 	require.NoError(t, err)
-	_, err = verify.Answer(t.Context(), "participants/1", p, tip, h)
+	_, err = modelfile.Answer(t.Context(), "participants/1", p, tip, h)
 	require.ErrorIs(t, err, proof.ErrNotProven, "the state of another height")
 }
 
@@ -312,12 +311,12 @@ func TestASwappedModelIsRefused(t *testing.T) {
 	}
 	f, err := modelfile.New(s.Model, chain.at[tip], b)
 	require.NoError(t, err)
-	_, err = verify.Model(t.Context(), f, h)
+	_, err = f.Verify(t.Context(), h)
 	require.NoError(t, err)
 
 	swapped := *f
 	swapped.Parameters = before.Model
-	_, err = verify.Model(t.Context(), &swapped, h)
+	_, err = swapped.Verify(t.Context(), h)
 	require.ErrorIs(t, err, proof.ErrNotProven)
 	require.ErrorContains(t, err, "the parameters have hash")
 
@@ -327,7 +326,7 @@ func TestASwappedModelIsRefused(t *testing.T) {
 	other, elsewhere := honest(t, theChain, 0, newSigners(validators, "w"), falseHash)
 	h, err = light.Light(t.Context(), elsewhere, other, nil)
 	require.NoError(t, err)
-	_, err = verify.Model(t.Context(), f, h)
+	_, err = f.Verify(t.Context(), h)
 	require.ErrorIs(t, err, proof.ErrNotProven)
 	require.ErrorContains(t, err, "the file leads to application hash")
 }

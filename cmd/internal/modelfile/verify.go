@@ -1,5 +1,4 @@
-// Package verify checks what a node or a file says of the training against headers that the verifier trusts.
-package verify
+package modelfile
 
 import (
 	"context"
@@ -11,15 +10,14 @@ import (
 
 	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/abci/proof"
-	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
 // ErrStale means that a verified value was true too long ago.
 var ErrStale = errors.New("answer is too old")
 
-// Model checks every byte of an exported model: the file against its proof, and the proof against
+// Verify checks every byte of an exported model: the file against its proof, and the proof against
 // the header that the light client trusts.
-func Model(ctx context.Context, f *modelfile.File, h light.Headers) (*types.LightBlock, error) {
+func (f *File) Verify(ctx context.Context, h light.Headers) (*types.LightBlock, error) {
 	if err := f.CheckProven(); err != nil {
 		return nil, err
 	}
@@ -65,17 +63,17 @@ func Fresh(b *types.LightBlock, now time.Time, most time.Duration) error {
 	return nil
 }
 
-// File is an exported model that agrees with its own proof. Offline and Against verify that the
+// Checked is a file of a name that agrees with its own proof. Offline and Against verify that the
 // proof leads to the chain.
-type File struct {
-	*modelfile.File
+type Checked struct {
+	*File
 	Name, Format string
 }
 
 // Open decodes a file's bytes and checks them against the proof in the file. chainID is the chain
 // to which the model must belong, or "" for any.
-func Open(name string, data []byte, chainID string) (*File, error) {
-	f, format, err := modelfile.Decode(data)
+func Open(name string, data []byte, chainID string) (*Checked, error) {
+	f, format, err := Decode(data)
 	if err == nil {
 		err = f.CheckProven()
 	}
@@ -85,12 +83,12 @@ func Open(name string, data []byte, chainID string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &File{f, name, format}, nil
+	return &Checked{f, name, format}, nil
 }
 
 // Offline verifies the file against the header in the file, which is trusted because of its hash. A
 // trusted height of 0 stands for any height. Offline asks no node.
-func (f *File) Offline(t light.Trust) (Verdict, error) {
+func (f *Checked) Offline(t light.Trust) (Verdict, error) {
 	own, err := f.Header()
 	if err != nil {
 		return Verdict{}, fmt.Errorf("%s: %w", f.Name, err)
@@ -102,12 +100,12 @@ func (f *File) Offline(t light.Trust) (Verdict, error) {
 }
 
 // Against verifies the file against a header that follows from trust.
-func (f *File) Against(ctx context.Context, h light.Headers, t light.Trust) (Verdict, error) {
-	b, err := Model(ctx, f.File, h)
+func (f *Checked) Against(ctx context.Context, h light.Headers, t light.Trust) (Verdict, error) {
+	b, err := f.Verify(ctx, h)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("%s: %w", f.Name, err)
 	}
-	v := On(fmt.Sprintf("model after epoch %d round %d", f.Card.Epoch, f.Card.Round), t, b)
-	v.File, v.Format, v.Card = f.Name, f.Format, &modelfile.CardReport{Card: f.Card}
+	v := VerdictOn(fmt.Sprintf("model after epoch %d round %d", f.Card.Epoch, f.Card.Round), t, b)
+	v.File, v.Format, v.Card = f.Name, f.Format, &CardReport{Card: f.Card}
 	return v, nil
 }

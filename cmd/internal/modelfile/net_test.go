@@ -1,4 +1,4 @@
-package verify_test
+package modelfile_test
 
 import (
 	"context"
@@ -18,7 +18,6 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
-	"github.com/spdl/spdl/cmd/internal/verify"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 )
@@ -114,21 +113,21 @@ func TestNet(t *testing.T) {
 		return h
 	}
 	f := n.fetch(ctx, t, 7)
-	b, err := verify.Model(ctx, f, headers(chain))
+	b, err := f.Verify(ctx, headers(chain))
 	require.NoError(t, err)
 	require.Equal(t, f.Card.Height, b.Height)
 	own, err := f.Header()
 	require.NoError(t, err)
 	pin := n.trust
 	pin.Height, pin.Hash = b.Height, b.Hash()
-	_, err = verify.Model(ctx, f, light.PinnedHeader(pin, own))
+	_, err = f.Verify(ctx, light.PinnedHeader(pin, own))
 	require.NoError(t, err)
 
 	t.Run("offline", func(t *testing.T) {
 		for _, format := range modelfile.Formats() {
 			data, err := f.Encode(format)
 			require.NoError(t, err)
-			file, err := verify.Open("m", data, pin.ChainID)
+			file, err := modelfile.Open("m", data, pin.ChainID)
 			require.NoError(t, err)
 			for _, height := range []int64{0, b.Height} {
 				v, err := file.Offline(light.Trust{Height: height, Hash: pin.Hash})
@@ -143,7 +142,7 @@ func TestNet(t *testing.T) {
 			require.ErrorIs(t, err, light.ErrNotTrusted)
 			_, err = file.Offline(light.Trust{Hash: make([]byte, 32)})
 			require.ErrorIs(t, err, light.ErrNotTrusted)
-			_, err = verify.Open("m", data, "another")
+			_, err = modelfile.Open("m", data, "another")
 			require.ErrorContains(t, err, `it is of chain "spdl-localnet", want "another"`)
 		}
 	})
@@ -155,19 +154,19 @@ func TestNet(t *testing.T) {
 			for i := 0; i < len(data); i += step {
 				bad := append([]byte(nil), data...)
 				bad[i] ^= 1 << (i % 8)
-				_, err := verify.Open("bad", bad, "")
+				_, err := modelfile.Open("bad", bad, "")
 				require.Error(t, err, "%s byte %d", format, i)
 			}
 			good, which, err := modelfile.Decode(data)
 			require.NoError(t, err)
 			require.Equal(t, format, which)
-			_, err = verify.Model(ctx, good, headers(chain))
+			_, err = good.Verify(ctx, headers(chain))
 			require.NoError(t, err)
 		}
 		g := *f
 		g.Parameters = append([]float64(nil), f.Parameters...)
 		g.Parameters[11] += 1e-9
-		_, err := verify.Model(ctx, &g, headers(chain))
+		_, err := g.Verify(ctx, headers(chain))
 		require.ErrorIs(t, err, proof.ErrNotProven)
 		require.ErrorContains(t, err, "the parameters have hash")
 	})
@@ -175,15 +174,15 @@ func TestNet(t *testing.T) {
 		g := *f
 		g.Card.Proof.Round.Value = append([]byte(nil), f.Card.Proof.Round.Value...)
 		g.Card.Proof.Round.Value[20] ^= 1
-		_, err := verify.Model(ctx, &g, headers(chain))
+		_, err := g.Verify(ctx, headers(chain))
 		require.ErrorContains(t, err, "the card was changed")
 		g.Measured(0.5, "") // a forger can compute the digest
-		_, err = verify.Model(ctx, &g, headers(chain))
+		_, err = g.Verify(ctx, headers(chain))
 		require.ErrorIs(t, err, proof.ErrNotProven)
 		g = *f
 		g.Card.Rule = "mean"
 		g.Measured(0.5, "")
-		_, err = verify.Model(ctx, &g, headers(chain))
+		_, err = g.Verify(ctx, headers(chain))
 		require.ErrorContains(t, err, "rule is \"mean\", proven is")
 	})
 	t.Run("wrong chain", func(t *testing.T) {
@@ -198,19 +197,19 @@ func TestNet(t *testing.T) {
 		require.ErrorIs(t, err, light.ErrNotTrusted)
 		// A header that somebody signed all by himself.
 		forged := n.fetch(ctx, t, 7)
-		_, err = verify.Model(ctx, forged, headers(lying{chain, func(b *types.LightBlock) {
+		_, err = forged.Verify(ctx, headers(lying{chain, func(b *types.LightBlock) {
 			if b.Height > n.trust.Height {
 				b.AppHash = make([]byte, 32)
 				b.Commit.BlockID.Hash = b.Hash()
 			}
 		}}))
 		require.ErrorIs(t, err, light.ErrNotTrusted)
-		_, err = verify.Model(ctx, f, light.PinnedHeader(n.trust, own))
+		_, err = f.Verify(ctx, light.PinnedHeader(n.trust, own))
 		require.ErrorIs(t, err, light.ErrNotTrusted)
 	})
 	t.Run("too few signatures", func(t *testing.T) {
 		for left, says := range map[int]string{0: "signed by", 1: "signed by", 2: "it takes more than two thirds"} {
-			_, err := verify.Model(ctx, f, headers(lying{chain, fewSign(n.trust.Height, left)}))
+			_, err := f.Verify(ctx, headers(lying{chain, fewSign(n.trust.Height, left)}))
 			require.ErrorIs(t, err, light.ErrNotTrusted)
 			require.ErrorContains(t, err, says, left)
 		}
@@ -238,20 +237,20 @@ func TestNet(t *testing.T) {
 			at, err := n.HeaderOf(ctx, n.trust.ChainID, p.Height, root)
 			require.NoError(t, err, path)
 			h := headers(chain)
-			_, err = verify.Answer(ctx, asked, p.Proven, at.Height, h)
+			_, err = modelfile.Answer(ctx, asked, p.Proven, at.Height, h)
 			require.NoError(t, err, path)
-			require.NoError(t, verify.Fresh(at, at.Time.Add(time.Hour), time.Hour))
-			require.NoError(t, verify.Fresh(at, at.Time.Add(-time.Hour), time.Second), "a clock that is behind")
-			require.NoError(t, verify.Fresh(at, at.Time.Add(1000*time.Hour), 0))
-			require.ErrorIs(t, verify.Fresh(at, at.Time.Add(time.Hour+1), time.Hour), verify.ErrStale)
-			_, err = verify.Answer(ctx, asked+"0", p.Proven, at.Height, h)
+			require.NoError(t, modelfile.Fresh(at, at.Time.Add(time.Hour), time.Hour))
+			require.NoError(t, modelfile.Fresh(at, at.Time.Add(-time.Hour), time.Second), "a clock that is behind")
+			require.NoError(t, modelfile.Fresh(at, at.Time.Add(1000*time.Hour), 0))
+			require.ErrorIs(t, modelfile.Fresh(at, at.Time.Add(time.Hour+1), time.Hour), modelfile.ErrStale)
+			_, err = modelfile.Answer(ctx, asked+"0", p.Proven, at.Height, h)
 			require.ErrorIs(t, err, proof.ErrNotProven, path)
 			for i, op := range p.Ops.Ops {
 				if len(op.Data) == 0 {
 					continue
 				}
 				op.Data[len(op.Data)-1] ^= 1 // of a hash, or of the record
-				_, err = verify.Answer(ctx, asked, p.Proven, at.Height, h)
+				_, err = modelfile.Answer(ctx, asked, p.Proven, at.Height, h)
 				require.ErrorIs(t, err, proof.ErrNotProven, fmt.Sprint(path, " operator ", i))
 				op.Data[len(op.Data)-1] ^= 1
 			}
@@ -270,8 +269,8 @@ func TestNet(t *testing.T) {
 			s, err := n.Status(ctx)
 			return err == nil && int64(s.Height) > at.Height+2
 		}, time.Minute, 50*time.Millisecond)
-		b, err := verify.Answer(ctx, "progress", old.Proven, at.Height, headers(chain))
+		b, err := modelfile.Answer(ctx, "progress", old.Proven, at.Height, headers(chain))
 		require.NoError(t, err)
-		require.ErrorIs(t, verify.Fresh(b, time.Now(), time.Millisecond), verify.ErrStale)
+		require.ErrorIs(t, modelfile.Fresh(b, time.Now(), time.Millisecond), modelfile.ErrStale)
 	})
 }
