@@ -1,5 +1,6 @@
 // Package doctor examines the home of a node and its machine, whether the node runs or not. Each check is one function,
 // in the file of its subject. A check finds one kind of problem, describes it in one line, and names the remedy.
+// [Collect] makes the bundle for somebody who helps with the node.
 package doctor
 
 import (

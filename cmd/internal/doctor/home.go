@@ -24,9 +24,10 @@ const askTimeout = 5 * time.Second
 
 // Home holds the data that the checks examine.
 type Home struct {
+	Dir     string
 	Config  *config.Config
 	App     home.AppConfig
-	Invalid error // the error of reading the configuration; the other fields are then empty
+	Invalid error // the error of reading the configuration; Config, App and what follows are then empty
 
 	Genesis   *types.GenesisDoc
 	NoGenesis error // the error of reading the genesis
@@ -44,7 +45,7 @@ type Home struct {
 
 // Look reads a home, and asks its node if one answers. rpc is the address of the home's node.
 func Look(ctx context.Context, dir, rpc string, witnesses map[string]*client.Client) *Home {
-	h := &Home{RPC: rpc, Witnesses: witnesses, System: machine}
+	h := &Home{Dir: dir, RPC: rpc, Witnesses: witnesses, System: machine}
 	if h.Config, h.App, h.Invalid = home.Load(dir); h.Invalid != nil {
 		return h
 	}

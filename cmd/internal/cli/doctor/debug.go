@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/cmd/internal/bundle"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/doctor"
 )
 
 type debugOptions struct {
@@ -52,34 +52,31 @@ func (o *debugOptions) run(r *command.Run, _ []string) (err error) {
 	if err != nil {
 		return err
 	}
-	n := &bundle.Node{Home: h, Dir: r.Home}
-	if n.RPC, err = r.Address(o.node); err != nil {
-		n.RPC = ""
-	}
+	var log io.Reader // nil if there is none
 	if o.log != "" {
-		log, err := os.Open(o.log)
+		file, err := os.Open(o.log)
 		if err != nil {
 			return err
 		}
-		defer log.Close()
-		n.Log = log
+		defer file.Close()
+		log = file
 	} else if lines := journal(r); lines != "" {
-		n.Log = strings.NewReader(lines)
+		log = strings.NewReader(lines)
 	}
-	files := bundle.Collect(r.Context, n)
+	files := doctor.Collect(r.Context, h, log)
 	f, err := os.OpenFile(o.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(bundle.Write(f, files, now), f.Close()); err != nil {
+	if err := errors.Join(files.Write(f, now), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(o.out))
 	}
 	made := struct {
 		File  string        `json:"file"`
-		Files []bundle.File `json:"files"`
+		Files doctor.Bundle `json:"files"`
 	}{o.out, files}
 	return r.Show(made, func(w io.Writer) {
-		bundle.List(w, files)
+		files.List(w)
 		fmt.Fprintf(w, "\n%s is written, and nothing is sent. Look at it first: tar -xzOf %s | less\n", o.out, o.out)
 	})
 }

@@ -1,4 +1,4 @@
-package bundle
+package doctor
 
 import (
 	"bufio"
@@ -17,19 +17,19 @@ import (
 	rpchttp "github.com/cometbft/cometbft/rpc/client/http"
 )
 
-// askTimeout bounds each question to the node.
-const askTimeout = 10 * time.Second
+// bundleTimeout bounds each question to the node.
+const bundleTimeout = 10 * time.Second
 
 // errSilent means that no node answers.
 var errSilent = errors.New("no node of this home answers")
 
 // fromRPC returns the part with the node's answer to a method of its RPC.
-func fromRPC[T any](ask func(*rpchttp.HTTP, context.Context) (T, error)) func(context.Context, *Node) ([]byte, error) {
-	return func(ctx context.Context, n *Node) ([]byte, error) {
+func fromRPC[T any](ask func(*rpchttp.HTTP, context.Context) (T, error)) func(context.Context, *bundled) ([]byte, error) {
+	return func(ctx context.Context, n *bundled) ([]byte, error) {
 		if n.Node == nil {
 			return nil, errSilent
 		}
-		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		ctx, cancel := context.WithTimeout(ctx, bundleTimeout)
 		defer cancel()
 		answer, err := ask(n.Client.RPC(), ctx)
 		if err != nil {
@@ -43,8 +43,8 @@ func fromRPC[T any](ask func(*rpchttp.HTTP, context.Context) (T, error)) func(co
 const maxProfile = 32 << 20
 
 // profile returns the part with a profile of the node.
-func profile(name string) func(context.Context, *Node) ([]byte, error) {
-	return func(ctx context.Context, n *Node) ([]byte, error) {
+func profile(name string) func(context.Context, *bundled) ([]byte, error) {
+	return func(ctx context.Context, n *bundled) ([]byte, error) {
 		switch {
 		case n.Invalid != nil:
 			return nil, errSilent
@@ -55,7 +55,7 @@ func profile(name string) func(context.Context, *Node) ([]byte, error) {
 		if strings.HasPrefix(at, ":") {
 			at = "127.0.0.1" + at
 		}
-		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		ctx, cancel := context.WithTimeout(ctx, bundleTimeout)
 		defer cancel()
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/debug/pprof/"+name, nil)
 		if err != nil {
@@ -88,13 +88,13 @@ var ofTrainer = regexp.MustCompile(`(?i)\btrainer\b`)
 var entry = regexp.MustCompile(`^(.*: )?([A-Z]\[\d{4}-|\{"|panic: |fatal error: |goroutine \d)`)
 
 // logTail returns the last lines of the log.
-func logTail(_ context.Context, n *Node) ([]byte, error) {
-	if n.Log == nil {
+func logTail(_ context.Context, n *bundled) ([]byte, error) {
+	if n.log == nil {
 		return nil, errors.New("no log is at hand: name one with --log FILE")
 	}
 	var lines []string
 	leftOut, inTrainer := 0, false
-	in := bufio.NewReaderSize(n.Log, 1<<16)
+	in := bufio.NewReaderSize(n.log, 1<<16)
 	for {
 		line, err := in.ReadString('\n')
 		line = strings.TrimRight(line, "\n")

@@ -1,4 +1,4 @@
-package bundle
+package doctor
 
 import (
 	"archive/tar"
@@ -22,7 +22,6 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/cmd/internal/doctor"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -47,7 +46,8 @@ func unpack(t *testing.T, data []byte) map[string]string {
 
 // marked is a home whose every secret is known to the test.
 type marked struct {
-	*Node
+	*Home
+	log   string
 	marks map[string]string // secrets, by what they are
 }
 
@@ -86,12 +86,12 @@ func mark(t *testing.T) marked {
 	t.Cleanup(profiles.Close)
 	set("rpc.pprof_laddr", strings.TrimPrefix(profiles.URL, "http://"))
 
-	rpc := strings.Replace(fakeNode(t), "http://", "http://markrpcuser:markrpcpassword@", 1)
-	m.Node = &Node{Home: doctor.Look(context.Background(), dir, rpc, nil), RPC: rpc, Dir: dir}
+	rpc := strings.Replace(tellingNode(t), "http://", "http://markrpcuser:markrpcpassword@", 1)
+	m.Home = Look(context.Background(), dir, rpc, nil)
 	require.NoError(t, m.Invalid)
 	c, err := client.New(rpc)
 	require.NoError(t, err)
-	m.Client, m.Home.Node = c, new(coretypes.ResultStatus)
+	m.Client, m.Node = c, new(coretypes.ResultStatus)
 
 	keys := map[string]string{"participant": home.InHome(m.Config, m.App.Worker.KeyFile),
 		"validator": m.Config.PrivValidatorKeyFile(), "node": m.Config.NodeKeyFile(),
@@ -122,12 +122,12 @@ func mark(t *testing.T) marked {
 		"I[2026-11-28|14:00:01.000] a worker waits\nAuthorization: Bearer markbearertoken\n" +
 		"passphrase=markpassphrase x\n" +
 		`{"priv_key": "markjsonkey"}` + "\nGET http://u:markurlpassword@h:1/ failed\nI[2026] committed height=7\n")
-	m.Log = strings.NewReader(log.String())
+	m.log = log.String()
 	return m
 }
 
-// fakeNode returns the address of a node that tells everybody a secret.
-func fakeNode(t *testing.T) string {
+// tellingNode returns the address of a node that tells everybody a secret.
+func tellingNode(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q struct {
@@ -151,9 +151,9 @@ func fakeNode(t *testing.T) string {
 // though the node, its profiles and its log tell them.
 func TestBundleHasNoSecrets(t *testing.T) {
 	m := mark(t)
-	files := Collect(context.Background(), m.Node)
+	files := Collect(context.Background(), m.Home, strings.NewReader(m.log))
 	var archive bytes.Buffer
-	require.NoError(t, Write(&archive, files, time.Unix(0, 0)))
+	require.NoError(t, files.Write(&archive, time.Unix(0, 0)))
 	unpacked := unpack(t, archive.Bytes())
 	for what, secret := range m.marks {
 		for name, content := range unpacked {
@@ -189,8 +189,7 @@ func TestBundleHasNoSecrets(t *testing.T) {
 
 // TestStoppedBundle: what is not there is said, and the rest is written.
 func TestStoppedBundle(t *testing.T) {
-	n := &Node{Home: doctor.Look(context.Background(), t.TempDir(), "", nil), Dir: t.TempDir()}
-	files := Collect(context.Background(), n)
+	files := Collect(context.Background(), Look(context.Background(), t.TempDir(), "", nil), nil)
 	missing := map[string]string{}
 	for _, f := range files {
 		if f.Missing != "" {
@@ -222,7 +221,7 @@ func TestLogEnds(t *testing.T) {
 		fmt.Fprintf(&log, "line %d\n", i)
 	}
 	log.WriteString(strings.Repeat("x", 2*maxLine))
-	data, err := logTail(context.Background(), &Node{Log: strings.NewReader(log.String())})
+	data, err := logTail(context.Background(), &bundled{log: strings.NewReader(log.String())})
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
 	require.Len(t, lines, 1+maxLines)

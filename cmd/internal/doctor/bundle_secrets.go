@@ -1,4 +1,4 @@
-package bundle
+package doctor
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func (s scrubber) scrub(data []byte) []byte {
 
 // secrets returns the values that no file of a bundle may hold: the private keys of the home, the
 // parts of the configuration that are left out, and the credentials of addresses.
-func secrets(n *Node) scrubber {
+func secrets(h *Home) scrubber {
 	var s scrubber
 	add := func(text string) {
 		if len(text) >= minSecret {
@@ -51,9 +51,9 @@ func secrets(n *Node) scrubber {
 			}
 		}
 	}
-	credentials(n.RPC, add)
-	if n.Invalid == nil {
-		files, _ := home.KeyFiles(n.Config, n.App) // fails only for a pattern that is not well formed
+	credentials(h.RPC, add)
+	if h.Invalid == nil {
+		files, _ := home.KeyFiles(h.Config, h.App) // fails only for a pattern that is not well formed
 		for _, file := range files {
 			data, err := os.ReadFile(file)
 			var content any
@@ -61,7 +61,7 @@ func secrets(n *Node) scrubber {
 				privateIn(content, false, add)
 			}
 		}
-		for _, setting := range home.Settings(n.Config, n.App) {
+		for _, setting := range home.Settings(h.Config, h.App) {
 			for _, text := range texts(setting.Value) {
 				credentials(text, add)
 				if !slices.Contains(public, setting.Key) {

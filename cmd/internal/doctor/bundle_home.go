@@ -1,4 +1,4 @@
-package bundle
+package doctor
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/cmd/internal/doctor"
 )
 
 // public lists the settings whose texts a bundle may hold, without credentials in addresses. Other
@@ -32,8 +31,8 @@ var public = strings.Fields(`
 	worker.trust_hash
 `)
 
-// configuration returns every setting, with the texts that are public.
-func configuration(_ context.Context, n *Node) ([]byte, error) {
+// settings returns every setting, with the texts that are public.
+func settings(_ context.Context, n *bundled) ([]byte, error) {
 	if n.Invalid != nil {
 		return nil, errors.New("the configuration cannot be read: spdl doctor says why")
 	}
@@ -48,23 +47,23 @@ func configuration(_ context.Context, n *Node) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-func examination(ctx context.Context, n *Node) ([]byte, error) {
-	return json.MarshalIndent(doctor.Examine(ctx, n.Home), "", "  ")
+func examination(ctx context.Context, n *bundled) ([]byte, error) {
+	return json.MarshalIndent(Examine(ctx, n.Home), "", "  ")
 }
 
-func programVersion(context.Context, *Node) ([]byte, error) {
+func programVersion(context.Context, *bundled) ([]byte, error) {
 	info, _ := debug.ReadBuildInfo()
 	about := map[string]any{"version": version.Version, "app_version": app.Version, "build": info}
 	return json.MarshalIndent(about, "", "  ")
 }
 
-func host(context.Context, *Node) ([]byte, error) {
+func host(context.Context, *bundled) ([]byte, error) {
 	return json.MarshalIndent(map[string]any{"system": runtime.GOOS + "/" + runtime.GOARCH, "processors": runtime.NumCPU(),
 		"kernel": firstLine("/proc/sys/kernel/osrelease"), "memory": firstLine("/proc/meminfo")}, "", "  ")
 }
 
-// disk returns the names, sizes and modes of the home's files, and not their contents.
-func disk(_ context.Context, n *Node) ([]byte, error) {
+// homeFiles returns the names, sizes and modes of the home's files, and not their contents.
+func homeFiles(_ context.Context, n *bundled) ([]byte, error) {
 	var b strings.Builder
 	err := filepath.WalkDir(n.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -1,6 +1,4 @@
-// Package bundle collects what a helper needs to understand a node with a problem, and no secrets. A bundle is a list
-// of files. A function here makes each of them, and none is a copy of a file of the home.
-package bundle
+package doctor
 
 import (
 	"archive/tar"
@@ -14,20 +12,14 @@ import (
 	"time"
 
 	rpchttp "github.com/cometbft/cometbft/rpc/client/http"
-
-	"github.com/spdl/spdl/cmd/internal/doctor"
 )
 
-// Node is the node that a bundle describes.
-type Node struct {
-	*doctor.Home
-	RPC string    // its address, whose password is a secret
-	Log io.Reader // the node's log; nil if there is none
-	Dir string
-}
+// A Bundle is what a helper needs to understand a node with a problem, and no secrets: a list of files. A function here
+// makes each of them, and none is a copy of a file of the home.
+type Bundle []BundleFile
 
-// File is a file of a bundle.
-type File struct {
+// BundleFile is a file of a bundle.
+type BundleFile struct {
 	Name  string `json:"name"`
 	What  string `json:"what"`
 	Bytes int    `json:"bytes"`
@@ -37,19 +29,25 @@ type File struct {
 	data []byte
 }
 
+// bundled is the node that a bundle describes.
+type bundled struct {
+	*Home
+	log io.Reader // nil if there is none
+}
+
 // A part makes a file of the bundle.
 type part struct {
 	name, what string
-	make       func(context.Context, *Node) ([]byte, error)
+	make       func(context.Context, *bundled) ([]byte, error)
 }
 
 // parts lists all files that a bundle can have.
 var parts = []part{
 	{"version.json", "the program: its version, build settings and modules", programVersion},
 	{"host.json", "the host: system, processors, memory", host},
-	{"config.txt", "the configuration: numbers, switches, and texts that are no secret", configuration},
+	{"config.txt", "the configuration: numbers, switches, and texts that are no secret", settings},
 	{"doctor.json", "what spdl doctor finds", examination},
-	{"disk.txt", "the names and sizes of the home's files", disk},
+	{"disk.txt", "the names and sizes of the home's files", homeFiles},
 	{"status.json", "the node's status", fromRPC((*rpchttp.HTTP).Status)},
 	{"net_info.json", "its peers, with their addresses", fromRPC((*rpchttp.HTTP).NetInfo)},
 	{"consensus_state.json", "the state of consensus: votes of the open height", fromRPC((*rpchttp.HTTP).ConsensusState)},
@@ -59,12 +57,12 @@ var parts = []part{
 	{"log.txt", "the last lines of the log, without those of the trainer program", logTail},
 }
 
-// Collect makes the files of a bundle, without the secrets of the home.
-func Collect(ctx context.Context, n *Node) []File {
-	hide := secrets(n)
-	files := make([]File, len(parts))
+// Collect makes the bundle of a home and the node's log, nil for none, without the secrets of the home.
+func Collect(ctx context.Context, h *Home, log io.Reader) Bundle {
+	n, hide := &bundled{h, log}, secrets(h)
+	files := make(Bundle, len(parts))
 	for i, p := range parts {
-		f := File{Name: p.name, What: p.what}
+		f := BundleFile{Name: p.name, What: p.what}
 		data, err := p.make(ctx, n)
 		if err != nil {
 			f.Missing = string(hide.scrub([]byte(err.Error())))
@@ -82,12 +80,12 @@ func Collect(ctx context.Context, n *Node) []File {
 const folder = "spdl-debug/"
 
 // Write writes the files as a tar.gz, with a list of them.
-func Write(w io.Writer, files []File, at time.Time) error {
+func (b Bundle) Write(w io.Writer, at time.Time) error {
 	z := gzip.NewWriter(w)
 	t := tar.NewWriter(z)
 	var list bytes.Buffer
-	List(&list, files)
-	all := append([]File{{Name: "CONTENTS.txt", data: list.Bytes()}}, files...)
+	b.List(&list)
+	all := append(Bundle{{Name: "CONTENTS.txt", data: list.Bytes()}}, b...)
 	for _, f := range all {
 		if f.Missing != "" {
 			continue
@@ -104,8 +102,8 @@ func Write(w io.Writer, files []File, at time.Time) error {
 }
 
 // List prints the content of each file, and the reasons why others are missing.
-func List(w io.Writer, files []File) {
-	for _, f := range files {
+func (b Bundle) List(w io.Writer) {
+	for _, f := range b {
 		state := fmt.Sprintf("%d bytes", f.Bytes)
 		if f.Missing != "" {
 			state = "not in it: " + f.Missing
