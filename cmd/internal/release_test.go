@@ -1,4 +1,4 @@
-package main
+package internal_test
 
 import (
 	"archive/zip"
@@ -22,7 +22,7 @@ import (
 // script runs a script of .ci that make release runs.
 func script(t *testing.T, name string, args ...string) {
 	t.Helper()
-	out, err := exec.Command(filepath.Join("../../../.ci", name), args...).CombinedOutput()
+	out, err := exec.Command(filepath.Join("../../.ci", name), args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
 
@@ -37,7 +37,7 @@ func TestSBOM(t *testing.T) {
 	}
 	dir := t.TempDir()
 	program := filepath.Join(dir, "manual")
-	built, err := exec.Command("go", "build", "-o", program, "../manual").CombinedOutput()
+	built, err := exec.Command("go", "build", "-o", program, "./manual").CombinedOutput()
 	require.NoError(t, err, "%s", built)
 	var bills [2][]byte
 	for i := range bills {
@@ -75,7 +75,7 @@ func TestSBOM(t *testing.T) {
 	require.Contains(t, names, "github.com/cometbft/cometbft")
 	require.Equal(t, []licence{{"Apache-2.0"}}, names["github.com/spf13/cobra"].Licenses)
 	require.Equal(t, []licence{{"BSD-3-Clause"}}, names["std"].Licenses)
-	require.Error(t, exec.Command("../../../.ci/sbom", "../../../go.mod", "v0.1.0", filepath.Join(dir, "x")).Run())
+	require.Error(t, exec.Command("../../.ci/sbom", "../../go.mod", "v0.1.0", filepath.Join(dir, "x")).Run())
 }
 
 // TestWheel: RECORD has the hash and the length of every file, the package is there whole, two wheels of one version
@@ -162,7 +162,7 @@ func TestSignedRelease(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "allowed_signers"), []byte("releases "+string(public)), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte("00  spdl.tar.gz\n"), 0o600))
-	sign, err := filepath.Abs("../../../.ci/sign")
+	sign, err := filepath.Abs("../../.ci/sign")
 	require.NoError(t, err)
 	verify := []string{"-Y", "verify", "-f", "allowed_signers", "-I", "releases", "-n", "spdl-release", "-s",
 		"SHA256SUMS.sig"}

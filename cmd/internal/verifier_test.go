@@ -1,4 +1,4 @@
-package main
+package internal_test
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 // TestNothingButTheVerifier: what a browser downloads links neither the node's client, nor a database,
 // nor the network, none of which builds there or is needed.
 func TestNothingButTheVerifier(t *testing.T) {
-	cmd := exec.Command("go", "list", "-deps", ".")
+	cmd := exec.Command("go", "list", "-deps", "./explorer/verifier")
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS=")
 	out, err := cmd.Output()
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package gain_test
+package internal_test
 
 import (
 	"bytes"
