@@ -47,8 +47,8 @@ func newPerson(t *testing.T, name string) person {
 	t.Helper()
 	keys := home.GenerateKeys()
 	consensus := home.GenerateKeys().Signing
-	return person{founding.Member{Copies: t.TempDir(), Keys: keys}, home.Identity(keys, consensus.Public().(ed25519.PublicKey), name), consensus,
-		nil}
+	return person{founding.Member{Copies: t.TempDir(), Keys: keys},
+		home.Identity(keys, consensus.Public().(ed25519.PublicKey), name), consensus, nil}
 }
 
 func open(t *testing.T, folder string) *founding.Founding {
@@ -76,7 +76,8 @@ func upTo(t *testing.T, folder string, all []person, kind founding.Kind) *foundi
 		}
 		f := open(t, folder)
 		for _, p := range all {
-			take := map[founding.Kind]func(*founding.Founding, string) error{founding.KindShare: p.Share, founding.KindProof: p.Prove}[step]
+			take := map[founding.Kind]func(*founding.Founding, string) error{founding.KindShare: p.Share,
+				founding.KindProof: p.Prove}[step]
 			require.NoError(t, take(f, p.who.Moniker))
 		}
 		if step == kind {

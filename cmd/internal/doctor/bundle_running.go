@@ -24,7 +24,8 @@ const bundleTimeout = 10 * time.Second
 var errSilent = errors.New("no node of this home answers")
 
 // fromRPC returns the part with the node's answer to a method of its RPC.
-func fromRPC[T any](ask func(*rpchttp.HTTP, context.Context) (T, error)) func(context.Context, *bundled) ([]byte, error) {
+func fromRPC[T any](ask func(*rpchttp.HTTP, context.Context) (T, error)) func(context.Context, *bundled) ([]byte,
+	error) {
 	return func(ctx context.Context, n *bundled) ([]byte, error) {
 		if n.Node == nil {
 			return nil, errSilent

@@ -161,7 +161,8 @@ the file carries that header, and --trust-hash is its hash.`,
 }
 
 // verdict verifies a file against its own header, or against a header that follows from the trusted header.
-func (o *trustOptions) verdict(r *command.Run, f *modelfile.Checked, t light.Trust, offline bool) (modelfile.Verdict, error) {
+func (o *trustOptions) verdict(r *command.Run, f *modelfile.Checked, t light.Trust, offline bool) (modelfile.Verdict,
+	error) {
 	if offline {
 		return f.Offline(t)
 	}
