@@ -1,5 +1,5 @@
-// Package history computes the course of a chain's training: it replays the blocks, and measures
-// the model of every round.
+// Package history computes the course of a chain's training: it replays the blocks, and measures the model of every
+// round. Page and SideBySide show it as a report: one HTML file with figures.
 package history
 
 import (

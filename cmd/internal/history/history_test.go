@@ -11,7 +11,6 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/history"
-	"github.com/spdl/spdl/cmd/internal/history/page"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -58,7 +57,7 @@ func TestRead(t *testing.T) {
 			require.InDelta(t, float64(c.Reputation)/params.One, r.Reputations[c.Participant], 1e-12)
 		}
 	}
-	text, err := page.Of(all, page.Origin{Command: "spdl-lab report <there>", Version: "v0"})
+	text, err := history.Page(all, history.Origin{Command: "spdl-lab report <there>", Version: "v0"})
 	require.NoError(t, err)
 	for _, part := range []string{
 		"heights 1 to", "A TEST CHAIN", "spdl-lab report &lt;there&gt;", "version v0",
@@ -86,7 +85,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	require.Equal(t, included, few.Count[0].Included, "all rounds count")
-	text, err = page.Of(few, page.Origin{})
+	text, err = history.Page(few, history.Origin{})
 	require.NoError(t, err)
 	require.Contains(t, string(text), "Rounds: 3 of 11")
 }

@@ -1,4 +1,4 @@
-package recipe
+package main
 
 import (
 	"errors"
@@ -13,9 +13,9 @@ import (
 // hardly vary are not amplified.
 const ridge = 0.2
 
-// Sample returns the block features of glyphs 0 to n-1, a row of features.Blocks values for each of
+// sample returns the block features of glyphs 0 to n-1, a row of features.Blocks values for each of
 // their three variants.
-func Sample(n int) (*mat.Dense, error) {
+func sample(n int) (*mat.Dense, error) {
 	m, err := features.New(side)
 	if err != nil {
 		return nil, err
@@ -34,14 +34,14 @@ func Sample(n int) (*mat.Dense, error) {
 	return r, nil
 }
 
-// Fit solves the eigenproblem of the recipe for the rows of r, which Sample makes: it returns the
+// fit solves the eigenproblem of the recipe for the rows of r, which sample makes: it returns the
 // mean mu, and M as columns x Blocks, transposed. Every eigenvector's entry of largest magnitude,
 // the first on ties, is positive. The rows of r are overwritten.
 //
 // With S_t the covariance of all rows and S_w that of the variants about their glyph's mean,
 //
 //	L Lᵀ = S_w + 0.2 (tr S_w / 512) I,   U = the leading eigenvectors of L⁻¹ S_t L⁻ᵀ,   M = L⁻ᵀ U.
-func Fit(r *mat.Dense, columns int) (mean []float64, transposed *mat.Dense, err error) {
+func fit(r *mat.Dense, columns int) (mean []float64, transposed *mat.Dense, err error) {
 	rows, dim := r.Dims()
 	mean = centre(r, 0, rows)
 	var total, within mat.SymDense

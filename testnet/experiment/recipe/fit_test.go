@@ -1,4 +1,4 @@
-package recipe
+package main
 
 import (
 	"slices"
@@ -15,14 +15,14 @@ func TestSign(t *testing.T) {
 	assert.Positive(t, sign([]float64{1, 3, -3}))
 }
 
-// Fit finds the directions in which glyphs differ more than their variants do: here the first of
+// fit finds the directions in which glyphs differ more than their variants do: here the first of
 // three.
 func TestFitPrefersWhatGlyphsDifferIn(t *testing.T) {
 	r := mat.NewDense(6, 3, []float64{
 		9, 1, 0, 9, -1, 0, 9, 0, 0,
 		3, 1, 0, 3, -1, 0, 3, 0, 0,
 	})
-	mean, transposed, err := Fit(r, 1)
+	mean, transposed, err := fit(r, 1)
 	require.NoError(t, err)
 	assert.Equal(t, []float64{6, 0, 0}, mean)
 	assert.Positive(t, transposed.At(0, 0))

@@ -23,7 +23,6 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/gain"
 	"github.com/spdl/spdl/cmd/internal/history"
-	"github.com/spdl/spdl/cmd/internal/history/page"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/experiment"
 	"github.com/spdl/spdl/testnet/experiment/folds"
@@ -94,7 +93,7 @@ func (o *options) chains(r *command.Run, dirs []string) (text []byte, found, err
 	if o.out == "" && len(dirs) > 1 {
 		return nil, nil, command.Usage(errors.New("several chains: --out is missing, the page to write"))
 	}
-	of := page.Origin{Command: "spdl-lab report " + strings.Join(dirs, " ")}
+	of := history.Origin{Command: "spdl-lab report " + strings.Join(dirs, " ")}
 	if of.Version, err = command.Build(); err != nil {
 		return nil, nil, err
 	}
@@ -105,7 +104,7 @@ func (o *options) chains(r *command.Run, dirs []string) (text []byte, found, err
 			return nil, nil, command.Usage(fmt.Errorf("%s holds no chain, and only chains stand side by side", dir))
 		}
 	}
-	var runs []page.Run
+	var runs []history.Run
 	points := [][]string{history.Columns}
 	for i, dir := range dirs {
 		h, m, doc, err := read(r, folders[i])
@@ -120,12 +119,12 @@ func (o *options) chains(r *command.Run, dirs []string) (text []byte, found, err
 			found = errors.Join(found, fmt.Errorf("%s: %w", dir, d))
 		}
 		points = append(points, h.Rows(dir)...)
-		runs = append(runs, page.Run{Name: dir, Chain: h, Attacks: m.Attackers(), Net: settingsOf(m)})
+		runs = append(runs, history.Run{Name: dir, Chain: h, Attacks: m.Attackers(), Net: settingsOf(m)})
 	}
 	if len(runs) == 1 {
-		text, err = page.Of(runs[0].Chain, of)
+		text, err = history.Page(runs[0].Chain, of)
 	} else {
-		text, err = page.SideBySide(runs, of)
+		text, err = history.SideBySide(runs, of)
 	}
 	if err == nil && o.csv != "" {
 		var out bytes.Buffer
@@ -197,11 +196,11 @@ func read(r *command.Run, folder string) (h *history.Chain, m testnet.Manifest, 
 }
 
 // ofOne adds to the origin of one chain's page what its folder and its localnet's manifest say: attacks and gains.
-func ofOne(r *command.Run, of *page.Origin, dir, folder string, h *history.Chain, m testnet.Manifest) error {
+func ofOne(r *command.Run, of *history.Origin, dir, folder string, h *history.Chain, m testnet.Manifest) error {
 	of.Attacks = m.Attackers()
 	of.Gains.Head = gain.Head
 	for i, file := range m.Sites {
-		s := page.Site{Name: fmt.Sprintf("%s (#%d, %s)", h.State.Participants[i].Moniker, i, filepath.Base(file))}
+		s := history.Site{Name: fmt.Sprintf("%s (#%d, %s)", h.State.Participants[i].Moniker, i, filepath.Base(file))}
 		if g, err := siteGain(r.Context, filepath.Join(filepath.Dir(folder), fmt.Sprintf("node%d", i)), file, h); err == nil {
 			s.About = fmt.Sprintf("%d of %d test rows are %s", g.Positives, g.Rows, g.Class)
 			s.Verdict, s.Cells, s.NoneBeatsRate = g.Gain, g.Cells(), g.NoneBeatsRate()
@@ -218,7 +217,7 @@ func ofOne(r *command.Run, of *page.Origin, dir, folder string, h *history.Chain
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s: %w", filepath.Join(dir, "gains.json"), err)
 	}
-	of.Gains.Folds = page.Folds{Head: folds.Head, Rows: folds.Cells(kept.Lines), Says: folds.Says(kept.Lines),
+	of.Gains.Folds = history.Folds{Head: folds.Head, Rows: folds.Cells(kept.Lines), Says: folds.Says(kept.Lines),
 		About: folds.About}
 	raw, err = os.ReadFile(filepath.Join(folder, "config", "genesis.json"))
 	of.GenesisHash = fmt.Sprintf("%x", sha256.Sum256(raw))

@@ -1,5 +1,4 @@
-// Package page makes the report of a chain's history: one HTML file with figures.
-package page
+package history
 
 import (
 	"bytes"
@@ -17,7 +16,6 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/explorer/pages"
-	"github.com/spdl/spdl/cmd/internal/history"
 	"github.com/spdl/spdl/internal/printable"
 	"github.com/spdl/spdl/privacy/accountant"
 )
@@ -33,7 +31,7 @@ type Origin struct {
 
 // chain is a history with the functions that show it.
 type chain struct {
-	*history.Chain
+	*Chain
 	Origin
 }
 
@@ -55,8 +53,8 @@ var pageText string
 // page is the template of the page. It escapes all that the chain and the command line say.
 var page = template.Must(template.New("page").Parse(pageText))
 
-// Of returns the report: one HTML file, which loads no other files.
-func Of(h *history.Chain, o Origin) ([]byte, error) {
+// Page returns the report: one HTML file, which loads no other files.
+func Page(h *Chain, o Origin) ([]byte, error) {
 	c := chain{h, o}
 	figures, err := c.figures()
 	if err != nil {
@@ -123,15 +121,15 @@ func (c chain) warnings() (out []string) {
 const few = 8
 
 // across returns the horizontal axis: its name, and the place of a round. Rounds of several epochs are counted through.
-func (c chain) across() (name string, at func(history.Round) uint64) {
+func (c chain) across() (name string, at func(Round) uint64) {
 	if c.Rounds[0].Epoch == c.Rounds[len(c.Rounds)-1].Epoch {
-		return "round", func(r history.Round) uint64 { return r.Round }
+		return "round", func(r Round) uint64 { return r.Round }
 	}
-	return "rounds closed", func(r history.Round) uint64 { return uint64(r.At) }
+	return "rounds closed", func(r Round) uint64 { return uint64(r.At) }
 }
 
 // curve returns a line with one number of each round.
-func (c chain) curve(name, alarm string, of func(history.Round) float64) pages.Curve {
+func (c chain) curve(name, alarm string, of func(Round) float64) pages.Curve {
 	line := pages.Curve{Name: name, Alarm: alarm}
 	_, at := c.across()
 	for _, r := range c.Rounds {
@@ -144,22 +142,22 @@ func (c chain) curve(name, alarm string, of func(history.Round) float64) pages.C
 func (c chain) figures() (out []template.HTML, err error) {
 	name, _ := c.across()
 	gradients := []pages.Curve{
-		c.curve("included", "", func(r history.Round) float64 { return float64(len(r.Contributions)) }),
-		c.curve("selected", "", func(r history.Round) float64 { return float64(r.Selected()) })}
+		c.curve("included", "", func(r Round) float64 { return float64(len(r.Contributions)) }),
+		c.curve("selected", "", func(r Round) float64 { return float64(r.Selected()) })}
 	legend := "Included in a round, and selected by the rule."
-	if slices.ContainsFunc(c.Rounds, func(r history.Round) bool { return !math.IsNaN(r.Weight()) }) {
-		gradients = append(gradients, c.curve("weight together", chainview.OK, history.Round.Weight))
+	if slices.ContainsFunc(c.Rounds, func(r Round) bool { return !math.IsNaN(r.Weight()) }) {
+		gradients = append(gradients, c.curve("weight together", chainview.OK, Round.Weight))
 		legend += " What they weigh together is below their number where the rule took weight from some."
 	}
 	for _, f := range []pages.Figure{
 		{Name: "accuracy", Title: "Test accuracy", Share: true, Top: 1, Curves: []pages.Curve{
-			c.curve("", "", func(r history.Round) float64 { return r.Accuracy })}},
+			c.curve("", "", func(r Round) float64 { return r.Accuracy })}},
 		{Name: "recall", Title: "Recall of the rarer class, or the least of more", Share: true, Top: 1, Curves: []pages.Curve{
-			c.curve("", "", func(r history.Round) float64 { return r.Beside()[1] })}},
+			c.curve("", "", func(r Round) float64 { return r.Beside()[1] })}},
 		{Name: "auc", Title: "AUC", Share: true, Top: 1, Curves: []pages.Curve{
-			c.curve("", "", func(r history.Round) float64 { return r.Beside()[2] })}},
+			c.curve("", "", func(r Round) float64 { return r.Beside()[2] })}},
 		{Name: "epsilon", Title: "Epsilon spent", Spent: true, Top: c.Params.Privacy.Epsilon, Curves: []pages.Curve{
-			c.curve("", "", func(r history.Round) float64 { return r.Epsilon })}},
+			c.curve("", "", func(r Round) float64 { return r.Epsilon })}},
 		{Name: "reputation", Title: "Reputation", Top: 1, Curves: c.reputations(),
 			Legend: fmt.Sprintf("After each round. It starts at %g, and who has 0 may not lead.",
 				float64(c.Params.Reputation.Initial)/params.One)},
@@ -183,8 +181,8 @@ func (c chain) figures() (out []template.HTML, err error) {
 func (c chain) reputations() (lines []pages.Curve) {
 	if len(c.State.Participants) > few {
 		return []pages.Curve{
-			c.curve("greatest", chainview.OK, func(r history.Round) float64 { return slices.Max(r.Reputations) }),
-			c.curve("least", chainview.Watch, func(r history.Round) float64 { return slices.Min(r.Reputations) }),
+			c.curve("greatest", chainview.OK, func(r Round) float64 { return slices.Max(r.Reputations) }),
+			c.curve("least", chainview.Watch, func(r Round) float64 { return slices.Min(r.Reputations) }),
 		}
 	}
 	apart := c.standingApart()
@@ -193,7 +191,7 @@ func (c chain) reputations() (lines []pages.Curve) {
 		if len(apart[p.Index]) > 0 {
 			alarm = chainview.Differs
 		}
-		lines = append(lines, c.curve(c.name(p.Index), alarm, func(r history.Round) float64 {
+		lines = append(lines, c.curve(c.name(p.Index), alarm, func(r Round) float64 {
 			if i < len(r.Reputations) {
 				return r.Reputations[i]
 			}
@@ -316,7 +314,7 @@ func number(format string, x float64) string {
 }
 
 // results returns accuracy, what stands beside it, and epsilon.
-func results(r history.Round) []string {
+func results(r Round) []string {
 	b, epsilon := r.Beside(), "-"
 	if !math.IsNaN(r.Epsilon) {
 		epsilon = accountant.Text(r.Epsilon)

@@ -1,4 +1,4 @@
-package page
+package history
 
 import (
 	"strings"
@@ -12,14 +12,13 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/chainview"
-	"github.com/spdl/spdl/cmd/internal/history"
 )
 
 // TestAttackersComeFirst: first come accuracy, epsilon and the number of attackers, then what stands
 // against each of them and what became of it, with the weight of its gradients. Then come curves,
 // offences, leaders that were passed over, participants by trouble, and facts.
 func TestAttackersComeFirst(t *testing.T) {
-	h := &history.Chain{
+	h := &Chain{
 		Audit: &audit.Report{
 			ChainID: "c", BadLeaders: []audit.BadLeader{{Participant: 2, Round: 3}, {Participant: 2, Round: 5}},
 			Offences: []app.Offence{{Participant: 1, Round: 4, Kind: 1}}, AppHash: "abc", First: 1, Last: 44, Rounds: 20,
@@ -29,14 +28,14 @@ func TestAttackersComeFirst(t *testing.T) {
 		State: &app.State{Participants: []app.Participant{{Index: 0, Active: true, Moniker: "zero", Reputation: 1e6},
 			{Index: 1, Active: true, Moniker: "one"}, {Index: 2, Active: true, Moniker: "two"},
 			{Index: 3, Active: true, Moniker: "three", Reputation: 1e6}}},
-		Rounds: []history.Round{{At: 1, Reputations: []float64{1, 1, 1, 1}, Accuracy: 0.93, Epsilon: 0.47},
+		Rounds: []Round{{At: 1, Reputations: []float64{1, 1, 1, 1}, Accuracy: 0.93, Epsilon: 0.47},
 			{Record: app.Record{Round: 19, ModelHash: []byte{0xfe}}, At: 20, Reputations: []float64{1, 0, 1, 1},
 				Accuracy: 0.9712, Tested: 10000, Epsilon: 1.7441}},
 		Params: params.Params{Privacy: params.Privacy{Epsilon: 4}, Rule: params.Rule{Name: "median", Byzantine: 1}},
 	}
 	o := Origin{Command: "command", Version: "version", GenesisHash: "0badcafe",
 		Attacks: map[uint32]string{2: "sign-flip", 0: "silent"}}
-	raw, err := Of(h, o)
+	raw, err := Page(h, o)
 	require.NoError(t, err)
 	before := -1
 	for _, part := range []string{
@@ -60,12 +59,12 @@ func TestAttackersComeFirst(t *testing.T) {
 	}
 	require.Contains(t, string(raw), "<small>withstands 1 attacker</small>")
 	h.Params.Rule.Byzantine = 2
-	raw, err = Of(h, o)
+	raw, err = Page(h, o)
 	require.NoError(t, err)
 	require.Contains(t, string(raw), "Attack by the manifest: silent. No alarm accuses it: its gradient is in 20 of "+
 		"20 rounds, the rule selected it in 20, and its turns to lead were passed over 0 times.</li>")
 	h.Count[0].Opposed = 3
-	raw, err = Of(h, o)
+	raw, err = Page(h, o)
 	require.NoError(t, err)
 	require.Contains(t, string(raw), "silent. No alarm accuses it, though it opposed Delta in 3 of 20.</li>")
 	h.Count[0].Opposed = 0
@@ -83,13 +82,13 @@ func TestAttackersComeFirst(t *testing.T) {
 // TestFigures: the axis counts rounds of one epoch by their numbers, and rounds of several through;
 // each participant has a line of reputations, and those of suspects are marked; the budget is a line.
 func TestFigures(t *testing.T) {
-	h := &history.Chain{Audit: &audit.Report{}, Count: make([]chainview.Tally, 4), State: &app.State{
+	h := &Chain{Audit: &audit.Report{}, Count: make([]chainview.Tally, 4), State: &app.State{
 		Participants: []app.Participant{{Index: 0, Active: true, Moniker: "a", Reputation: 1e6},
 			{Index: 1, Active: true, Moniker: "b", Reputation: 1e6}, {Index: 2, Active: true, Moniker: "c"},
 			{Index: 3, Active: true, Moniker: "d"}}},
 		Params: params.Params{Privacy: params.Privacy{Epsilon: 4}}}
 	for i := range 30 {
-		h.Rounds = append(h.Rounds, history.Round{Record: app.Record{Round: uint64(i), Rule: "agnostic-mean"},
+		h.Rounds = append(h.Rounds, Round{Record: app.Record{Round: uint64(i), Rule: "agnostic-mean"},
 			At: float64(i + 1), Accuracy: 0.93 + float64(i)/1000, Epsilon: float64(i) / 10,
 			Reputations: []float64{1, 1, max(0, 1-float64(i)/10), 0}})
 	}
@@ -125,7 +124,7 @@ func TestBesideAccuracy(t *testing.T) {
 		{Name: "north", About: "3 rows", Verdict: adapt.Same, Cells: [][]string{{"shared", "0.7 (0.6 to 0.8)"}}},
 		{Name: "<b>", About: "4 rows", Verdict: adapt.Better}, {Name: "south", Verdict: adapt.Worse, NoneBeatsRate: true},
 		{Name: "west (one label)"}}}}
-	raw, err := Of(h, o)
+	raw, err := Page(h, o)
 	require.NoError(t, err)
 	text := string(raw)
 	for _, part := range []string{`<div class="alert"><strong>dead is never predicted</strong></div>`,
@@ -144,27 +143,27 @@ func TestBesideAccuracy(t *testing.T) {
 	require.Contains(t, text, "td, tbody th { white-space: nowrap;", "no number breaks over two lines")
 	require.Contains(t, text, "td.wrap, th.long, thead th { white-space: normal;", "but a heading and an interval may")
 	o.Gains.Sites[0].Cells[0][1] = "-0.0002 (-0.0019 to 0.0023)"
-	raw, err = Of(h, o)
+	raw, err = Page(h, o)
 	require.NoError(t, err)
 	require.Contains(t, string(raw), `<td data-l="AUC" class="wrap"><bdi>-0.0002 (`,
 		"no column is cut off where it has room")
 	o.Gains.Sites[0].Cells[0][1] = "no difference, -0.0001 (-0.0045 to 0.0038)"
 	o.Gains.Folds = Folds{Says: []string{"north: gains at epsilon 2"}}
-	raw, err = Of(h, o)
+	raw, err = Page(h, o)
 	require.NoError(t, err)
 	require.Contains(t, string(raw), `<td data-l="AUC" class="long"><bdi>no difference, -0.0001`, "but a long text may")
 	require.Contains(t, string(raw), "<ul class=\"plain-list\">\n<li>north: gains at epsilon 2</li>\n</ul>")
 }
 
 // runOf returns a chain of two rounds, in which one accuracy is measured on a number of examples.
-func runOf(accuracy float64, tested int) *history.Chain {
-	h := &history.Chain{Audit: &audit.Report{ChainID: "c", Rounds: 2}, Count: make([]chainview.Tally, 1),
+func runOf(accuracy float64, tested int) *Chain {
+	h := &Chain{Audit: &audit.Report{ChainID: "c", Rounds: 2}, Count: make([]chainview.Tally, 1),
 		State:  &app.State{Participants: []app.Participant{{Active: true, Moniker: "zero", Reputation: 1e6}}},
 		Params: params.Params{Rule: params.Rule{Name: "median"}, Privacy: params.Privacy{Epsilon: 2}}}
 	measures := evaluate.Measures{Majority: 0.88, Frequent: "alive", Class: "dead", Positive: "dead", Recall: 0.25,
 		Examples: 4, Quality: &evaluate.Quality{AUC: 0.75, Brier: 0.0625}, Warnings: []string{"dead is never predicted"}}
 	for i := range 2 {
-		h.Rounds = append(h.Rounds, history.Round{Record: app.Record{Round: uint64(i)}, At: float64(i + 1),
+		h.Rounds = append(h.Rounds, Round{Record: app.Record{Round: uint64(i)}, At: float64(i + 1),
 			Reputations: []float64{1}, Accuracy: accuracy, Tested: tested, Measures: &measures, Epsilon: 0.5})
 	}
 	return h
@@ -223,7 +222,7 @@ func TestSideBySide(t *testing.T) {
 	require.Contains(t, got, "No common curve of AUC")
 	require.Contains(t, got, "No common curve of Epsilon spent: epsilon by example at delta 0 and epsilon by group at")
 	require.NotContains(t, got, "<strong>Test accuracy</strong>")
-	for _, h := range []*history.Chain{a, b} {
+	for _, h := range []*Chain{a, b} {
 		for i := range h.Rounds {
 			h.Rounds[i].Measures = nil
 		}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist/features"
-	"github.com/spdl/spdl/testnet/experiment/recipe"
 )
 
 // decode is the inverse of encode, in the order of the embedded file.
@@ -67,12 +66,12 @@ func apart(a, b *mat.Dense) float64 {
 // outside.
 func TestConstantsAreTheRecipes(t *testing.T) {
 	stage.OnlyLong(t) // draws 18,000 images and solves for 512 directions, twice: 12 s
-	file, err := os.ReadFile("../../../../mnist/features/constants.bin")
+	file, err := os.ReadFile("../../../mnist/features/constants.bin")
 	require.NoError(t, err)
 	mean, scale, embedded := decode(t, file)
-	r, err := recipe.Sample(recipe.Glyphs)
+	r, err := sample(glyphs)
 	require.NoError(t, err)
-	made, transposed, err := recipe.Fit(r, features.Inputs)
+	made, transposed, err := fit(r, features.Inputs)
 	require.NoError(t, err)
 	for i := range mean {
 		assert.InDelta(t, made[i], mean[i], 1e-6, "mean %d: float32 rounds it, and the responses behind it, by 3e-8", i)
@@ -80,9 +79,9 @@ func TestConstantsAreTheRecipes(t *testing.T) {
 	bound := (spectral(t, embedded) + spectral(t, transposed)) * math.Sqrt(features.Blocks*features.Inputs) * scale / 2
 	assert.Less(t, apart(embedded, transposed), bound)
 
-	half, err := recipe.Sample(recipe.Glyphs / 2)
+	half, err := sample(glyphs / 2)
 	require.NoError(t, err)
-	_, other, err := recipe.Fit(half, features.Inputs)
+	_, other, err := fit(half, features.Inputs)
 	require.NoError(t, err)
 	assert.Greater(t, apart(embedded, other), bound)
 	t.Logf("apart %.0f, bound %.0f, half the glyphs %.0f, of %.0f; repeated to the byte: %v",

@@ -1,4 +1,4 @@
-package page
+package history
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/explorer/pages"
-	"github.com/spdl/spdl/cmd/internal/history"
 	"github.com/spdl/spdl/internal/printable"
 )
 
@@ -18,12 +17,12 @@ import (
 // no parameter says: values by name, as partition.
 type Run struct {
 	Name string
-	*history.Chain
+	*Chain
 	Attacks map[uint32]string
 	Net     map[string]string
 }
 
-func (r Run) last() history.Round { return r.Rounds[len(r.Rounds)-1] }
+func (r Run) last() Round { return r.Rounds[len(r.Rounds)-1] }
 
 // SideBySide returns a page with the results of runs, what differs between their settings, and their curves, those
 // left out that are on other test sets or in other units.
@@ -51,14 +50,14 @@ func SideBySide(runs []Run, o Origin) ([]byte, error) {
 	for _, f := range []struct {
 		pages.Figure
 		unlike string
-		of     func(history.Round) float64
+		of     func(Round) float64
 	}{
 		{pages.Figure{Name: "accuracy", Title: "Test accuracy", Share: true, Top: 1}, tests,
-			func(r history.Round) float64 { return r.Accuracy }},
+			func(r Round) float64 { return r.Accuracy }},
 		{pages.Figure{Name: "auc", Title: "AUC", Share: true, Top: 1}, tests,
-			func(r history.Round) float64 { return r.Beside()[2] }},
+			func(r Round) float64 { return r.Beside()[2] }},
 		{pages.Figure{Name: "epsilon", Title: "Epsilon spent", Spent: true}, units,
-			func(r history.Round) float64 { return r.Epsilon }},
+			func(r Round) float64 { return r.Epsilon }},
 	} {
 		f.Across, f.Legend = "rounds closed", "A line for each run."
 		for _, r := range runs {
