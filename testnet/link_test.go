@@ -1,4 +1,4 @@
-package link
+package testnet
 
 import (
 	"io"
@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/testnet/link"
 )
 
 // echoes starts nodes that send back what they get.
@@ -34,15 +36,15 @@ func echoes(t *testing.T, n int) []string {
 	return nodes
 }
 
-func open(t *testing.T, nodes []string) *Switch {
+func switched(t *testing.T, nodes []string) *link.Switch {
 	t.Helper()
-	s, err := New(nodes)
+	s, err := link.New(nodes)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
 
-func dial(t *testing.T, s *Switch, from, to int) net.Conn {
+func dial(t *testing.T, s *link.Switch, from, to int) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", s.Address(from, to))
 	require.NoError(t, err)
@@ -63,11 +65,11 @@ func trip(t *testing.T, c net.Conn, bytes int) time.Duration {
 // TestCutHoldsWhatIsSentAndHealingDeliversIt: each way by itself, on a connection that stays open,
 // and on no other pair's.
 func TestCutHoldsWhatIsSentAndHealingDeliversIt(t *testing.T) {
-	s := open(t, echoes(t, 3))
+	s := switched(t, echoes(t, 3))
 	c, other := dial(t, s, 0, 1), dial(t, s, 0, 2)
 	trip(t, c, 100)
 	for _, way := range [][2]int{{0, 1}, {1, 0}} {
-		s.Set(way[0], way[1], Rule{Cut: true})
+		s.Set(way[0], way[1], link.Rule{Cut: true})
 		_, err := c.Write([]byte("held"))
 		require.NoError(t, err)
 		require.NoError(t, c.SetReadDeadline(time.Now().Add(100*time.Millisecond)))
@@ -75,7 +77,7 @@ func TestCutHoldsWhatIsSentAndHealingDeliversIt(t *testing.T) {
 		require.Error(t, err, "nothing passes")
 		trip(t, other, 100)
 		require.NoError(t, c.SetReadDeadline(time.Time{}))
-		s.Set(way[0], way[1], Rule{})
+		s.Set(way[0], way[1], link.Rule{})
 		got := make([]byte, 4)
 		_, err = io.ReadFull(c, got)
 		require.NoError(t, err)
@@ -85,20 +87,21 @@ func TestCutHoldsWhatIsSentAndHealingDeliversIt(t *testing.T) {
 
 // TestDelayLossAndRateSlowAConnectionDown: by no less than they say.
 func TestDelayLossAndRateSlowAConnectionDown(t *testing.T) {
-	s := open(t, echoes(t, 2))
+	s := switched(t, echoes(t, 2))
 	for name, x := range map[string]struct {
-		rule  Rule
+		rule  link.Rule
 		bytes int
 		least time.Duration
 	}{
-		"delay one way": {Rule{Delay: 50 * time.Millisecond}, 100, 50 * time.Millisecond},
-		"rate":          {Rule{Rate: 1 << 20}, 256 << 10, 240 * time.Millisecond},
+		"delay one way": {link.Rule{Delay: 50 * time.Millisecond}, 100, 50 * time.Millisecond},
+		"rate":          {link.Rule{Rate: 1 << 20}, 256 << 10, 240 * time.Millisecond},
 	} {
 		d := dial(t, s, 0, 1)
 		s.Set(0, 1, x.rule)
 		require.GreaterOrEqual(t, trip(t, d, x.bytes), x.least, name)
 	}
-	lossy, lost, random := Rule{Loss: 0.5, Delay: time.Millisecond}, 0, rand.New(rand.NewPCG(1, 0))
+	const again = 200 * time.Millisecond // until what was lost is sent once more
+	lossy, lost, random := link.Rule{Loss: 0.5, Delay: time.Millisecond}, 0, rand.New(rand.NewPCG(1, 0))
 	for range 1000 {
 		d := lossy.Lag(1, random)
 		require.Zero(t, (d-time.Millisecond)%(again+2*time.Millisecond))
@@ -116,7 +119,7 @@ func TestAnEndOnOneSideEndsTheOther(t *testing.T) {
 	require.NoError(t, err)
 	down := l.Addr().String()
 	l.Close()
-	s := open(t, append(nodes, down))
+	s := switched(t, append(nodes, down))
 	_, err = dial(t, s, 0, 2).Read(make([]byte, 1))
 	require.Error(t, err)
 	c := dial(t, s, 0, 1)
@@ -128,11 +131,11 @@ func TestAnEndOnOneSideEndsTheOther(t *testing.T) {
 
 // TestCloseEndsWhatIsCut: nothing waits without end.
 func TestCloseEndsWhatIsCut(t *testing.T) {
-	s, err := New(echoes(t, 2))
+	s, err := link.New(echoes(t, 2))
 	require.NoError(t, err)
 	c := dial(t, s, 0, 1)
 	trip(t, c, 10)
-	s.Set(0, 1, Rule{Cut: true})
+	s.Set(0, 1, link.Rule{Cut: true})
 	_, err = c.Write(make([]byte, 1<<20))
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
@@ -140,8 +143,8 @@ func TestCloseEndsWhatIsCut(t *testing.T) {
 }
 
 func TestRuleRefuses(t *testing.T) {
-	require.NoError(t, Rule{Cut: true, Delay: 1, Jitter: 1, Loss: 0.9, Rate: 1}.Check())
-	for says, r := range map[string]Rule{
+	require.NoError(t, link.Rule{Cut: true, Delay: 1, Jitter: 1, Loss: 0.9, Rate: 1}.Check())
+	for says, r := range map[string]link.Rule{
 		"delay -1ns":             {Delay: -1},
 		"loss is 0.91":           {Loss: 0.91},
 		"loss is -0.1":           {Loss: -0.1},
