@@ -1,4 +1,4 @@
-package features_test
+package mnist_test
 
 import (
 	"encoding/binary"
@@ -124,7 +124,7 @@ func referenceBlock(side int, pixels []uint8) (r []float64) {
 // referenceRow is step 5, with the constants read from their file.
 func referenceRow(t *testing.T, r []float64) []float64 {
 	t.Helper()
-	file, err := os.ReadFile("constants.bin")
+	file, err := os.ReadFile("features/constants.bin")
 	require.NoError(t, err)
 	require.Len(t, file, 4*512+4+160*512)
 	number := func(i int) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(file[4*i:]))) }

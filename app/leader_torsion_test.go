@@ -1,4 +1,4 @@
-package leader_test
+package app_test
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package signer_test
+package worker_test
 
 import (
 	"context"

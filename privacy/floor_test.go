@@ -1,4 +1,4 @@
-package floor_test
+package privacy_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package features_test
+package mnist_test
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package features_test
+package mnist_test
 
 import (
 	"crypto/sha256"
@@ -13,7 +13,7 @@ import (
 
 // What genesis files will hold: a change of the constants or the recipe is another map.
 func TestHash(t *testing.T) {
-	constants, err := os.ReadFile("constants.bin")
+	constants, err := os.ReadFile("features/constants.bin")
 	require.NoError(t, err)
 	assert.Equal(t, "strokes", features.Name)
 	assert.Equal(t, sha256.Sum256(append([]byte("spdl/features/strokes/v1\n"), constants...)), features.Hash())
