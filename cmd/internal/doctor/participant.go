@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -131,16 +132,11 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 	if err != nil {
 		return skip("participant %d is active; the node does not say which round is open: %v", p.Index, err)
 	}
-	ago := uint64(1)
-	for ; ago <= min(s.Round, maxRounds); ago++ {
-		r, err := h.Client.RoundOf(ctx, s.Epoch, s.Round-ago)
-		if err != nil {
-			return skip("participant %d is active; round %d cannot be read: %v", p.Index, s.Round-ago, err)
-		}
-		if slices.ContainsFunc(r.Contributions, func(c app.Contribution) bool { return c.Participant == p.Index }) {
-			break
-		}
+	ago, weights, err := h.gradients(ctx, p.Index, s)
+	if err != nil {
+		return skip("participant %d is active; round %d cannot be read: %v", p.Index, s.Round-ago, err)
 	}
+	own := cmp.Or(s.Home, new(query.Home)) // empty if the node says nothing of its home
 	found := fmt.Sprintf("participant %d is active; epoch %d, round %d is open: ", p.Index, s.Epoch, s.Round)
 	if s.Done {
 		found = fmt.Sprintf("participant %d is active; epoch %d has all its %d rounds: ", p.Index, s.Epoch, s.Rounds)
@@ -153,43 +149,39 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 	default:
 		found += fmt.Sprintf("no gradient of it in the last %d rounds", ago-1)
 	}
-	if s.Home != nil && s.Home.Consent != "" {
-		found += ", consent " + s.Home.Consent
+	if own.Consent != "" {
+		found += ", consent " + own.Consent
 	}
-	if s.Home != nil && s.Home.Signer != "" {
-		found += ", signer " + s.Home.Signer
+	if own.Signer != "" {
+		found += ", signer " + own.Signer
 	}
-	if s.Home != nil && s.Home.Worker == query.WorkerStopped {
+	if own.Worker == query.WorkerStopped {
 		return fail("mend what the node's log says after `worker stopped`, and start the node again", "%s; the worker "+
 			"stopped: this home trains nothing", found)
 	}
-	if s.Home != nil && s.Home.Step != "" {
-		found += "; " + s.Home.Step
+	if own.Step != "" {
+		found += "; " + own.Step
 	}
-	if s.Home != nil && s.Home.Worker == query.WorkerSlow {
+	switch {
+	case own.Worker == query.WorkerSlow:
 		return warn("a longer proposal.wait in all nodes (docs/CONFIGURATION.md, Slow training steps)", "%s", found)
-	}
-	if s.Home != nil && s.Home.Worker == query.WorkerFails {
+	case own.Worker == query.WorkerFails:
 		return warn("the node's log says why after `no gradient` or `the trainer has not started`: a trainer that failed, "+
 			"or that is slower than the rounds (spdl trainer check measures a step)", "%s; its worker made no gradient when "+
 			"it tried last", found)
-	}
-	if (ago > silentRounds || s.Home != nil && s.Home.Resting) && !s.Done && h.untended() {
+	case (ago > silentRounds || own.Resting) && !s.Done && h.untended():
 		return fail("start it: spdl worker --home "+h.Config.RootDir, "%s; the node runs no worker, and no spdl worker of "+
 			"this home runs here", found)
-	}
-	if s.Home != nil && s.Home.Resting {
+	case own.Resting:
 		return warn("leave the node running: its worker says that it is back (docs/CONFIGURATION.md, Late and absent hosts)",
-			"%s; it was late, so rounds close without waiting for it; %s", found, rest(s.Home))
-	}
-	if ago > silentRounds && !s.Done {
+			"%s; it was late, so rounds close without waiting for it; %s", found, rest(own))
+	case ago > silentRounds && !s.Done:
 		return warn("the worker's log says what it waits for; see the checks signer and consent, and spdl query privacy",
 			"%s", found)
-	}
-	if t := h.weight(ctx, p.Index, s); chainview.Light(t.MeanWeight(), t.Weighed) {
+	case chainview.Light(weights.MeanWeight(), weights.Weighed):
 		return warn("compare case mix with the members (docs/TROUBLESHOOTING.md, SPDLWeightLow); spdl model gain says how "+
 			"well the common model serves your rows, spdl model adapt fits it to them", "%s; its gradients weigh %.2f of an "+
-			"equal share in the last rounds: different patients, wrong data, or an attack", found, *t.MeanWeight())
+			"equal share in the last rounds: different patients, wrong data, or an attack", found, *weights.MeanWeight())
 	}
 	return ok("%s", found)
 }
@@ -201,20 +193,28 @@ func (h *Home) untended() bool {
 		LockedBy(home.Journals(h.Config, h.App)+worker.LockSuffix) == ""
 }
 
-// weight returns a tally with the weights of a participant's gradients in the last rounds of the epoch.
-func (h *Home) weight(ctx context.Context, index uint32, s query.Status) (t chainview.Tally) {
-	for ago := uint64(1); ago <= min(s.Round, weighed); ago++ {
+// gradients searches the last rounds of the epoch for gradients of a participant, up to the newest one and over the
+// rounds whose weights are averaged. It returns how many rounds ago the newest one is, or one round more than it has
+// searched if there is none; with an error it returns how many rounds ago the round is that cannot be read.
+func (h *Home) gradients(ctx context.Context, index uint32, s query.Status) (newest uint64, t chainview.Tally, err error) {
+	searched := min(s.Round, maxRounds)
+	newest = searched + 1
+	for ago := uint64(1); ago <= searched && (ago <= weighed || newest > searched); ago++ {
 		r, err := h.Client.RoundOf(ctx, s.Epoch, s.Round-ago)
-		if err != nil {
-			return t
+		switch {
+		case err != nil && newest > searched:
+			return ago, t, err
+		case err != nil:
+			return newest, t, nil
 		}
 		for _, c := range r.Contributions {
 			if c.Participant == index {
+				newest = min(newest, ago)
 				t.Weigh(&r, c)
 			}
 		}
 	}
-	return t
+	return newest, t, nil
 }
 
 // epochConsent asks the node whether the running epoch awaits the home's consent.

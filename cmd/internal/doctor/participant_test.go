@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/p2p/conn"
@@ -35,6 +36,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/founding"
 )
 
@@ -518,7 +520,24 @@ func TestOlderLookUp(t *testing.T) {
 	}
 }
 
-// encryptKeys encrypts the keys of a home, which nobody opens afterwards. enter makes the home's entry of a founding.
+// writeIdentity writes the age key of a home, encrypted with a passphrase by a scrypt that costs little.
+func writeIdentity(t *testing.T, file, passphrase string) {
+	t.Helper()
+	identity, err := age.GenerateX25519Identity()
+	require.NoError(t, err)
+	to, err := age.NewScryptRecipient(passphrase)
+	require.NoError(t, err)
+	to.SetWorkFactor(10)
+	var out bytes.Buffer
+	w, err := age.Encrypt(&out, to)
+	require.NoError(t, err)
+	_, err = io.WriteString(w, identity.String()+"\n")
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.NoError(t, os.WriteFile(file, out.Bytes(), 0o600))
+}
+
+// encryptKeys encrypts the keys of a home. enter makes the home's entry of a founding.
 func encryptKeys(t *testing.T, h *Home, enter bool) (all []app.Participant) {
 	t.Helper()
 	all, err := h.participants(t.Context())
@@ -540,7 +559,9 @@ func encryptKeys(t *testing.T, h *Home, enter bool) (all []app.Participant) {
 	}
 	files, err := home.KeyFiles(h.Config, h.App)
 	require.NoError(t, err)
-	ask := func() (string, error) { return "correct horse battery", nil }
+	const passphrase = "correct horse battery"
+	writeIdentity(t, home.IdentityFile(h.Config.RootDir), passphrase)
+	ask := func() (string, error) { return passphrase, nil }
 	_, err = home.NewKeystore(h.Config.RootDir, ask).Encrypt(files, ask)
 	require.NoError(t, err)
 	require.Empty(t, h.nodeID())
@@ -693,14 +714,20 @@ func TestWeight(t *testing.T) {
 	r := app.Record{Rule: "agnostic-mean", Contributions: []app.Contribution{{Participant: 0, Selected: true},
 		{Participant: 3, Selected: true, Score: 1 << 17}, {Participant: 4}}} // of the equal share (1<<20)/3
 	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, r)})
+	weight := func(index uint32, rounds uint64) chainview.Tally {
+		newest, tally, err := h.gradients(t.Context(), index, query.Status{Round: rounds})
+		require.NoError(t, err)
+		require.Equal(t, index == 1, newest > rounds, "a round without a gradient of it")
+		return tally
+	}
 	equal := float64(1 << 20 / 3)
-	require.InDelta(t, 1-(1<<17)/equal, *h.weight(t.Context(), 3, query.Status{Round: 30}).MeanWeight(), 1e-12)
-	require.Equal(t, weighed, h.weight(t.Context(), 3, query.Status{Round: 30}).Weighed)
-	require.Equal(t, 7, h.weight(t.Context(), 3, query.Status{Round: 7}).Weighed)
-	require.InDelta(t, 1, *h.weight(t.Context(), 0, query.Status{Round: 30}).MeanWeight(), 1e-12)
-	require.InDelta(t, 0, *h.weight(t.Context(), 4, query.Status{Round: 30}).MeanWeight(), 1e-12)
-	require.Nil(t, h.weight(t.Context(), 1, query.Status{Round: 30}).MeanWeight(), "no gradient")
+	require.InDelta(t, 1-(1<<17)/equal, *weight(3, 30).MeanWeight(), 1e-12)
+	require.Equal(t, weighed, weight(3, 30).Weighed)
+	require.Equal(t, 7, weight(3, 7).Weighed)
+	require.InDelta(t, 1, *weight(0, 30).MeanWeight(), 1e-12)
+	require.InDelta(t, 0, *weight(4, 30).MeanWeight(), 1e-12)
+	require.Nil(t, weight(1, 30).MeanWeight(), "no gradient")
 	r.Rule = "multi-krum"
 	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, r)})
-	require.Nil(t, h.weight(t.Context(), 4, query.Status{Round: 30}).MeanWeight(), "left out by a rule without weights")
+	require.Nil(t, weight(4, 30).MeanWeight(), "left out by a rule without weights")
 }
