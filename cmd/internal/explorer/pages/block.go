@@ -3,6 +3,7 @@ package pages
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
@@ -104,7 +105,7 @@ type blockPage struct {
 	Votes       *chainview.Votes // the votes on this block; nil if the node does not have them
 	Txs         []txLine
 	Pager       pager
-	Events      []eventLine
+	Events      []abcitypes.Event
 	Results     bool
 	Turn        *chainview.Turn
 	Evidence    int
@@ -175,22 +176,14 @@ func whoOf(people []app.Participant, index *uint32) *app.Participant {
 	return &people[*index]
 }
 
-// eventLine is an event as pages show it.
-type eventLine struct {
-	Type       string
-	Attributes []abcitypes.EventAttribute
-}
-
 // eventsOf returns the first events of a block or a transaction, with long values cut.
-func eventsOf(events []abcitypes.Event) []eventLine {
-	var out []eventLine
+func eventsOf(events []abcitypes.Event) (out []abcitypes.Event) {
 	for _, e := range events[:min(len(events), 200)] {
-		l := eventLine{Type: e.Type}
-		for _, a := range e.Attributes {
-			a.Value = Short(a.Value, 300)
-			l.Attributes = append(l.Attributes, a)
+		e.Attributes = slices.Clone(e.Attributes)
+		for i := range e.Attributes {
+			e.Attributes[i].Value = Short(e.Attributes[i].Value, 300)
 		}
-		out = append(out, l)
+		out = append(out, e)
 	}
 	return out
 }

@@ -21,11 +21,11 @@ type chart struct {
 	Across       string // what the x axis counts
 	Bound        *tick  // a bound of the values, or what guessing gives; nil for none
 	Legend       string
-	Points, Area string    // of a polyline, and of the polygon below it
-	Ticks        []tick    // of the y axis
-	Rounds       []tick    // of the x axis
-	Lines        []line    // of a chart with a line for each participant
-	Keys         []lineKey // of the lines with a name
+	Points, Area string // of a polyline, and of the polygon below it
+	Ticks        []tick // of the y axis
+	Rounds       []tick // of the x axis
+	Lines        []line // of a chart with a line for each participant
+	Keys         []line // those with a name
 	dots         []dot
 	guess        *float64 // the value that guessing gives; nil if it is unknown
 	from, until  uint64   // rounds of the frame
@@ -39,13 +39,6 @@ type line struct {
 	Look   int    // named lines have colours and dashes of their own, from 0 on
 	Name   string // in the key; most lines of a crowd have none
 	dots   []dot
-}
-
-// A lineKey explains the look of a named line.
-type lineKey struct {
-	Class string
-	Look  int
-	Text  string
 }
 
 type dot struct {

@@ -82,7 +82,7 @@ func (c *chart) many(lines []line, from, until uint64, top float64) {
 		}
 		if l.Name != "" {
 			l.Look, same[l.Class] = same[l.Class]%4, same[l.Class]+1
-			c.Keys = append(c.Keys, lineKey{l.Class, l.Look, l.Name})
+			c.Keys = append(c.Keys, l)
 		}
 		l.Points = c.polyline(l.dots)
 		c.Lines = append(c.Lines, l)

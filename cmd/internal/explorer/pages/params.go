@@ -32,24 +32,23 @@ type settingGroup struct {
 	Settings []setting
 }
 
-// Groups returns the settings grouped by the first part of their path. A path with one part belongs
-// to the group of the chain.
-func (b settingsPage) Groups() (out []settingGroup) {
-	for _, set := range b.Settings {
+// Groups returns the settings grouped by the first part of their path, which is the name of the group. Settings with one
+// part are those of the chain, whose group comes first.
+func (b settingsPage) Groups() []settingGroup {
+	chain, parts := settingGroup{Name: "chain"}, []settingGroup{}
+	for _, set := range b.Settings { // in the order of their names
 		name, _, found := strings.Cut(set.Name, ".")
 		if !found {
-			name = "chain"
+			chain.Settings = append(chain.Settings, set)
+			continue
 		}
-		i := slices.IndexFunc(out, func(g settingGroup) bool { return g.Name == name })
-		if i < 0 {
-			i, out = len(out), append(out, settingGroup{Name: name})
-			if !found { // the group of the whole chain comes first
-				i, out = 0, append(out[len(out)-1:], out[:len(out)-1]...)
-			}
+		if n := len(parts); n == 0 || parts[n-1].Name != name {
+			parts = append(parts, settingGroup{Name: name})
 		}
-		out[i].Settings = append(out[i].Settings, set)
+		last := &parts[len(parts)-1]
+		last.Settings = append(last.Settings, set)
 	}
-	return out
+	return append([]settingGroup{chain}, parts...)
 }
 
 // settings shows the parameters that genesis or the last epoch set.

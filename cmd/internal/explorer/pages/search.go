@@ -94,8 +94,8 @@ func (l *lookup) round(epoch, t uint64) {
 	}
 }
 
-func (l *lookup) participant(p app.Participant) {
-	l.add(fmt.Sprintf("p%d", p.Index), fmt.Sprintf("Participant %s (#%d)", p.Moniker, p.Index),
+func (l *lookup) participant(p app.Participant, by string) {
+	l.add(fmt.Sprintf("p%d", p.Index), fmt.Sprintf("Participant %s (#%d)%s", p.Moniker, p.Index, by),
 		fmt.Sprintf("/participant/%d", p.Index))
 }
 
@@ -108,7 +108,7 @@ func (l *lookup) numbered(kind byte, x uint64) {
 		l.round(l.epoch, x)
 	}
 	if strings.IndexByte("p ", kind) >= 0 && x < uint64(len(l.people)) {
-		l.participant(l.people[x])
+		l.participant(l.people[x], "")
 	}
 }
 
@@ -116,7 +116,7 @@ func (l *lookup) numbered(kind byte, x uint64) {
 func (l *lookup) named(text string) {
 	for _, p := range l.people {
 		if strings.Contains(strings.ToLower(p.Moniker), text) {
-			l.participant(p)
+			l.participant(p, "")
 		}
 	}
 }
@@ -160,8 +160,7 @@ func (l *lookup) keys(digits string) {
 		}
 		for name, key := range names {
 			if len(key) > 0 && strings.HasPrefix(hex.EncodeToString(key), digits) {
-				l.add(fmt.Sprintf("p%d", p.Index), fmt.Sprintf("Participant %s (#%d) by its %s", p.Moniker, p.Index, name),
-					fmt.Sprintf("/participant/%d", p.Index))
+				l.participant(p, " by its "+name)
 			}
 		}
 	}

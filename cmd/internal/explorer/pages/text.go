@@ -200,18 +200,9 @@ const stacked = 4
 func Visible(text []byte, escape func(dst []byte, r rune, raw byte) []byte) []byte {
 	dst := make([]byte, 0, len(text)+64)
 	marks := 0
-	for i := 0; i < len(text); {
-		if c := text[i]; c < utf8.RuneSelf {
-			if c == '\n' || c == '\t' || c >= ' ' && c != 0x7f {
-				dst = append(dst, c)
-			} else {
-				dst = escape(dst, rune(c), 0)
-			}
-			i, marks = i+1, 0
-			continue
-		}
-		r, size := utf8.DecodeRune(text[i:])
-		if unicode.Is(unicode.M, r) {
+	for i, size := 0, 0; i < len(text); i += size {
+		var r rune
+		if r, size = utf8.DecodeRune(text[i:]); unicode.Is(unicode.M, r) {
 			marks++
 		} else {
 			marks = 0
@@ -219,12 +210,11 @@ func Visible(text []byte, escape func(dst []byte, r rune, raw byte) []byte) []by
 		switch {
 		case r == utf8.RuneError && size == 1:
 			dst = escape(dst, -1, text[i])
-		case !unicode.IsPrint(r) || marks > stacked:
+		case marks > stacked, r != '\n' && r != '\t' && !unicode.IsPrint(r):
 			dst = escape(dst, r, 0)
 		default:
 			dst = append(dst, text[i:i+size]...)
 		}
-		i += size
 	}
 	return dst
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -27,7 +29,7 @@ type txPage struct {
 	Fields  []field
 	Pair    *chainview.Statements
 	Effect  *chainview.Open // of a proposal that waits, as far as it changes parameters or members
-	Events  []eventLine
+	Events  []abcitypes.Event
 	Raw     string
 	Cut     bool
 	Content string // hash that the signature covers
