@@ -36,8 +36,6 @@ type Options struct {
 	From *Handover
 	// Log is the log of the blocks up to From, which RunLog continues and changes.
 	Log *Log
-	// Now is the clock. Default time.Now.
-	Now func() time.Time
 }
 
 // A replay re-executes a chain.
@@ -68,10 +66,7 @@ type block struct {
 // Run re-executes the chain of a source. An error means that the chain could not be audited. All
 // findings, a divergence included, are in the report.
 func Run(ctx context.Context, src Source, o Options) (*Report, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	start := o.Now()
+	start := time.Now()
 	r, err := begin(src, cmp.Or(o.Genesis, src.Genesis()))
 	if err != nil {
 		return nil, err
@@ -85,7 +80,7 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	if err == nil {
 		err = r.run(ctx, func(height uint64) {
 			if o.Progress != nil {
-				o.Progress(At(height, src.Done(), o.Now().Sub(start)))
+				o.Progress(At(height, src.Done(), time.Since(start)))
 			}
 		})
 	}
@@ -102,7 +97,7 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	case err != nil:
 		return nil, err
 	}
-	r.report.ReplaySeconds = o.Now().Sub(start).Seconds()
+	r.report.ReplaySeconds = time.Since(start).Seconds()
 	return r.report, r.finish()
 }
 

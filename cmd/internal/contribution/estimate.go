@@ -110,9 +110,9 @@ func (e *Estimator) Round(before *app.State, round []*tx.Tx) error {
 	r.Rest += full - after
 	for i, index := range applied.Participants {
 		m := e.member(index)
-		m.shapley.add(shapley[i])
-		m.leaveOneOut.add(leaveOneOut[i])
-		m.weights.add(w[i])
+		m.shapley = append(m.shapley, shapley[i])
+		m.leaveOneOut = append(m.leaveOneOut, leaveOneOut[i])
+		m.weights = append(m.weights, w[i])
 		if origins[i].share > 0 {
 			m.copied++
 			m.from[origins[i].participant]++
@@ -197,8 +197,6 @@ func (e *Estimator) member(index uint32) *member {
 
 // series are the values of a participant in the rounds that included it.
 type series []float64
-
-func (s *series) add(v float64) { *s = append(*s, v) }
 
 // Value is a sum over rounds with half the width of its 95 % interval, null for fewer than 2 rounds.
 type Value struct {

@@ -29,25 +29,18 @@ func (g *game) at(players []int) float64 {
 // work is about the number of additions that one loss takes. It decides how many goroutines are worth their cost.
 func (g *game) work() int { return len(g.base) * len(g.loss.set.Labels) }
 
-// all returns the numbers of all players.
-func (g *game) all() []int {
-	players := make([]int, len(g.step))
-	for i := range players {
-		players[i] = i
-	}
-	return players
-}
-
 // leaveOneOut returns by how much the loss would be higher without each player, and the loss with all players.
 func (g *game) leaveOneOut() (values []float64, full float64) {
 	n := len(g.step)
 	losses := make([]float64, n+1)
 	gradients.InParallel(n+1, g.work(), func(i int) {
-		players := g.all()
-		if i < n {
-			players = slices.Delete(players, i, i+1)
+		others := make([]int, 0, n) // at last all players
+		for k := range n {
+			if k != i {
+				others = append(others, k)
+			}
 		}
-		losses[i] = g.at(players)
+		losses[i] = g.at(others)
 	})
 	full = losses[n]
 	for i := range n {
