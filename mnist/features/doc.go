@@ -33,8 +33,8 @@
 // curves, each drawn three times with another slant, rotation, pen and wobble. mu is the mean of r. M is a linear
 // discriminant analysis of r: it divides by the variation within a glyph and keeps the 160 directions that tell glyphs
 // apart best. The glyphs are no digits and have no classes, but they are a prior: images are expected to be drawn with
-// a pen. The recipe is testnet/experiment/recipe, which writes constants.bin with M rounded to int8 under one scale. Its
-// tests repeat the glyphs to the bit, and M within a bound that they derive.
+// a pen. The recipe is testnet/experiment/recipe, which writes constants.bin with M rounded to int8 under one scale.
+// Its tests repeat the glyphs to the bit, and M within a bound that they derive.
 //
 // # Other sizes
 //

@@ -1,5 +1,5 @@
-// Package cli is the command line. It puts the commands, each group of which is a package, under the titles
-// of the help, and turns their errors into messages and exit codes.
+// Package cli is the command line. Each title of its help is a package of commands. It turns their errors into messages
+// and exit codes.
 package cli
 
 import (
@@ -9,25 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/cmd/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/cli/consent"
 	"github.com/spdl/spdl/cmd/internal/cli/consortium"
-	"github.com/spdl/spdl/cmd/internal/cli/doctor"
-	"github.com/spdl/spdl/cmd/internal/cli/dossier"
-	"github.com/spdl/spdl/cmd/internal/cli/explorer"
-	"github.com/spdl/spdl/cmd/internal/cli/genesis"
-	"github.com/spdl/spdl/cmd/internal/cli/keys"
-	"github.com/spdl/spdl/cmd/internal/cli/model"
 	"github.com/spdl/spdl/cmd/internal/cli/node"
-	"github.com/spdl/spdl/cmd/internal/cli/plan"
-	"github.com/spdl/spdl/cmd/internal/cli/query"
-	"github.com/spdl/spdl/cmd/internal/cli/schema"
-	"github.com/spdl/spdl/cmd/internal/cli/signer"
-	"github.com/spdl/spdl/cmd/internal/cli/trainer"
-	"github.com/spdl/spdl/cmd/internal/cli/tx"
-	"github.com/spdl/spdl/cmd/internal/cli/verify"
-	"github.com/spdl/spdl/cmd/internal/cli/worker"
+	"github.com/spdl/spdl/cmd/internal/cli/prove"
+	"github.com/spdl/spdl/cmd/internal/cli/study"
+	"github.com/spdl/spdl/cmd/internal/cli/watch"
 )
 
 // Main runs a command line and returns its exit code. Data goes to out; progress, logs and errors to errs.
@@ -58,14 +45,14 @@ func Root(out, errs io.Writer) *cobra.Command {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Start here", []*cobra.Command{schema.Commands(), plan.Command(), plan.Rules(), trainer.New(), trainer.Commands()}},
-		{"Node", []*cobra.Command{node.Init(), node.Start(), worker.Command(), signer.Command(), node.Config(), node.Backup(),
+		{"Start here", []*cobra.Command{study.Schema(), study.Plan(), study.Rules(), study.New(), study.Trainer()}},
+		{"Node", []*cobra.Command{node.Init(), node.Start(), node.Worker(), node.Signer(), node.Config(), node.Backup(),
 			node.Restore(), node.ResetState(), node.Reset(), node.ShowNodeID(), node.ShowValidator(), node.Version()}},
-		{"Consortium", []*cobra.Command{consortium.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(),
-			consent.Command()}},
-		{"Watch", []*cobra.Command{query.Commands(), query.NodeStatus(), explorer.Command(), doctor.Command(),
-			doctor.Debug()}},
-		{"Prove", []*cobra.Command{model.Commands(), verify.Commands(), audit.Commands(), dossier.Command()}},
+		{"Consortium", []*cobra.Command{consortium.Consortium(), consortium.Genesis(), node.Keys(), consortium.Tx(),
+			consortium.Consent()}},
+		{"Watch", []*cobra.Command{watch.Query(), watch.NodeStatus(), watch.Explorer(), watch.Doctor(),
+			watch.Debug()}},
+		{"Prove", []*cobra.Command{prove.Model(), prove.Verify(), prove.Audit(), prove.Dossier()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, c := range g.commands {

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	cliquery "github.com/spdl/spdl/cmd/internal/cli/query"
+	"github.com/spdl/spdl/cmd/internal/cli/watch"
 	"github.com/spdl/spdl/internal/stage"
 )
 
@@ -171,11 +171,11 @@ func TestComposedNet(t *testing.T) {
 			_ = cmd.Wait()
 		})
 	}
-	var shown cliquery.Glance
+	var shown watch.Glance
 	node := "tcp://127.0.10.2:26657"
 	require.Eventually(t, func() bool {
 		out, _, code := spdl(t, "query", "status", "--participants", "-o", "json", "--node", node)
-		shown = cliquery.Glance{}
+		shown = watch.Glance{}
 		return code == 0 && json.Unmarshal([]byte(out), &shown) == nil && shown.Status.Done && shown.Peers == 3
 	}, 3*time.Minute, 500*time.Millisecond)
 	require.Len(t, shown.Standings, 4)

@@ -23,8 +23,8 @@ import (
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/audit"
-	"github.com/spdl/spdl/cmd/internal/cli/model"
-	clitx "github.com/spdl/spdl/cmd/internal/cli/tx"
+	"github.com/spdl/spdl/cmd/internal/cli/consortium"
+	"github.com/spdl/spdl/cmd/internal/cli/prove"
 	"github.com/spdl/spdl/internal/stage"
 )
 
@@ -95,7 +95,7 @@ func TestGovern(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	c := newConsortium(t)
 	modelReports(t, c)
-	var r clitx.Report
+	var r consortium.Report
 
 	// A key that no participant has, and a node that a stranger asks.
 	second := initHome(t, "second")
@@ -159,7 +159,7 @@ func TestGovern(t *testing.T) {
 	require.Contains(t, stdout, join)
 	stderr = c.ask(1, nil, "tx", "approve", "00000000", "--home", c.home0)
 	require.Contains(t, stderr, "none of 1 proposals begins with")
-	var refused clitx.Report
+	var refused consortium.Report
 	stderr = c.ask(1, &refused, "tx", "approve", strings.Repeat("0", 64), "--home", c.home0)
 	require.Contains(t, stderr, "(M5, code 16)")
 	require.Equal(t, abci.CodeProposal, refused.Code)
@@ -290,7 +290,7 @@ func warnedAgain(t *testing.T, c soloChain, second string) {
 	budget, err := preset.EpsilonAfter(p.Privacy, 1)
 	require.NoError(t, err)
 	propose := []string{"tx", "start-epoch", "--params", file, "--rounds", "1", "--epsilon", fmt.Sprint(budget * 1.0001)}
-	var r clitx.Report
+	var r consortium.Report
 	stderr := c.ask(2, nil, append(propose, "--home", c.home0)...)
 	require.Contains(t, stderr, "say --force")
 	warned := c.ask(0, &r, append(propose, "--force", "--home", c.home0)...)
@@ -322,7 +322,7 @@ func withdrawn(t *testing.T, c soloChain, second, proposal string) {
 	stderr := c.ask(1, nil, "tx", "withdraw", proposal[:10], "--home", second)
 	require.Contains(t, stderr, "participant 1 has not approved "+strings.ToUpper(proposal)+
 		", approved by participants [0]")
-	var dry, r clitx.Report
+	var dry, r consortium.Report
 	c.ask(0, &dry, "tx", "withdraw", proposal[:10], "--home", c.home0, "--dry-run")
 	c.ask(0, &r, "tx", "withdraw", proposal[:10], "--home", c.home0)
 	require.Equal(t, "withdraw", r.Kind)
@@ -393,7 +393,7 @@ func modelReports(t *testing.T, c soloChain) {
 		Card     map[string]any `json:"card"`
 	}
 	c.ask(0, &exported, "model", "export", "--round", "0", "--out", file)
-	f, _, err := model.Read(file)
+	f, _, err := prove.Read(file)
 	require.NoError(t, err)
 	header, err := f.Header()
 	require.NoError(t, err)

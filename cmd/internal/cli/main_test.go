@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/cli/genesis"
+	"github.com/spdl/spdl/cmd/internal/cli/consortium"
 	"github.com/spdl/spdl/cmd/internal/cli/lab"
 	"github.com/spdl/spdl/internal/stage"
 )
@@ -324,7 +324,7 @@ func TestInitAndLook(t *testing.T) {
 	_, stderr, code = spdl(t, "genesis", "validate", manifestFile(t, "text"))
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "it is no JSON, as a genesis is")
-	var v genesis.Verdict
+	var v consortium.Verdict
 	require.NoError(t, json.Unmarshal([]byte(stdout), &v))
 	require.False(t, v.Valid)
 

@@ -26,7 +26,7 @@ import (
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
-	"github.com/spdl/spdl/cmd/internal/cli/model"
+	"github.com/spdl/spdl/cmd/internal/cli/prove"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet"
@@ -412,7 +412,7 @@ func TestGainOfModule(t *testing.T) {
 		}
 	}
 	require.InDelta(t, rate/rows, mean/rows, 0.002, "the intercept of the training rows is %g", shift)
-	f, _, err := model.Read(adapted)
+	f, _, err := prove.Read(adapted)
 	require.NoError(t, err)
 	require.NoError(t, f.Check())
 	require.ErrorIs(t, f.CheckProven(), proof.ErrNotProven)

@@ -18,7 +18,7 @@ import (
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/cli/model"
+	"github.com/spdl/spdl/cmd/internal/cli/prove"
 	"github.com/spdl/spdl/cmd/internal/gain"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 	"github.com/spdl/spdl/internal/stage"
@@ -112,7 +112,7 @@ func TestOwnData(t *testing.T) {
 			_, stderr, code := spdl(t, "model", "export", "--node", net.Nodes[1].RPC, "--eval", "--data", c.data[1], "--out",
 				file)
 			require.Zero(t, code, stderr)
-			f, _, err := model.Read(file)
+			f, _, err := prove.Read(file)
 			require.NoError(t, err)
 			require.Equal(t, []uint32{c.inputs, c.classes}, []uint32{f.Card.Model.Inputs, f.Card.Model.Classes})
 			require.InDelta(t, *last.TestAccuracy, *f.Card.Accuracy, 0.05)
@@ -175,7 +175,7 @@ func adapts(t *testing.T, f *modelfile.File, file, data string) {
 	require.Equal(t, []string{"shared", "intercept", "adapted", "alone"}, []string{ways[0].Name, ways[1].Name,
 		ways[2].Name, ways[3].Name})
 	require.Less(t, ways[2].Loss, ways[0].Loss, "the fit knows the member's rows, without noise")
-	mine, _, err := model.Read(out)
+	mine, _, err := prove.Read(out)
 	require.NoError(t, err)
 	require.NoError(t, mine.Check())
 	require.ErrorContains(t, mine.CheckProven(), "a member adapted the model to its own rows")

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app/preset"
-	"github.com/spdl/spdl/cmd/internal/cli/plan"
+	"github.com/spdl/spdl/cmd/internal/cli/study"
 )
 
 // planned is the JSON of a plan.
@@ -71,20 +71,20 @@ func planOf(t *testing.T, args string) (p planned) {
 }
 
 // The study's setting: sampling rate 1/30, 100 rounds, delta 1e-6, epsilon 1.
-const study = "--sampling-rate 0.0333333 --rounds 100 --delta 1e-6 "
+const setting = "--sampling-rate 0.0333333 --rounds 100 --delta 1e-6 "
 
 func TestPlanNoise(t *testing.T) {
 	for _, c := range []struct {
 		args            string
 		epsilon, z, rdp float64
 	}{
-		{study + "--epsilon 1", 1, 1.882, 1},
-		{study + "--epsilon 1 --accountant rdp", 1, 1.882, 1},
-		{study + "--epsilon 1 --accountant pld", 1, 1.750, 1.10},
-		{study + "--epsilon 1 --accountant lemma1", 1, 5.299, 0.2769},
-		{study + "--noise-multiplier 1.8706", 1, 1.8706, 1},
-		{study + "--noise-multiplier 1.8706 --accountant pld", 0.91, 1.8706, 1},
-		{study + "--noise-multiplier 5.299 --accountant lemma1", 1, 5.299, 0.2769},
+		{setting + "--epsilon 1", 1, 1.882, 1},
+		{setting + "--epsilon 1 --accountant rdp", 1, 1.882, 1},
+		{setting + "--epsilon 1 --accountant pld", 1, 1.750, 1.10},
+		{setting + "--epsilon 1 --accountant lemma1", 1, 5.299, 0.2769},
+		{setting + "--noise-multiplier 1.8706", 1, 1.8706, 1},
+		{setting + "--noise-multiplier 1.8706 --accountant pld", 0.91, 1.8706, 1},
+		{setting + "--noise-multiplier 5.299 --accountant lemma1", 1, 5.299, 0.2769},
 		{"--rounds 100 --epsilon 1 --accountant analytic", 1, 42.2, 1.05},
 	} {
 		p := planOf(t, c.args)
@@ -252,7 +252,7 @@ func TestPlanLink(t *testing.T) {
 // The plan's bytes are those that the chain reckons with.
 func TestPlanBytes(t *testing.T) {
 	for _, n := range []int{4, 20} {
-		for _, name := range plan.Plannable() {
+		for _, name := range study.Plannable() {
 			p, err := preset.New(name, n)
 			require.NoError(t, err)
 			got := planOf(t, fmt.Sprintf("--preset %s -n %d", name, n)).Traffic

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/cmd/internal/cli/plan"
+	"github.com/spdl/spdl/cmd/internal/cli/study"
 	"github.com/spdl/spdl/krum/rules"
 )
 
@@ -28,7 +28,7 @@ func TestRules(t *testing.T) {
 	require.Regexp(t, `\nbulyan +condition fails: wants N >= 4f\+3 = 11 `, stdout)
 	stdout, _, code = spdl(t, "rules", "--validators", "7", "--byzantine", "0", "-o", "json")
 	require.Zero(t, code)
-	var all []plan.RuleReport
+	var all []study.RuleReport
 	require.NoError(t, json.Unmarshal([]byte(stdout), &all))
 	require.Len(t, all, len(rules.Names()))
 	for _, r := range all {

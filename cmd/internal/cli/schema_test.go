@@ -24,7 +24,7 @@ import (
 	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/cli/model"
+	"github.com/spdl/spdl/cmd/internal/cli/prove"
 	"github.com/spdl/spdl/cmd/internal/gain"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
@@ -442,7 +442,7 @@ func predicts(t *testing.T, path, rows string) {
 	lines, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
 	require.NoError(t, err)
 	require.Equal(t, []string{"alive", "dead"}, lines[0])
-	f, _, err := model.Read(path)
+	f, _, err := prove.Read(path)
 	require.NoError(t, err)
 	data, err := home.LoadData(rows, f.Card.Model)
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	clitx "github.com/spdl/spdl/cmd/internal/cli/tx"
+	"github.com/spdl/spdl/cmd/internal/cli/consortium"
 )
 
 // nowhere is a node that does not answer.
@@ -49,7 +49,7 @@ func TestJoinWithoutANode(t *testing.T) {
 
 	stdout, stderr, code = spdl(t, append(args, "--worker-only", "--moniker", "m", "--address", "x@y:1", "-o", "json")...)
 	require.Zero(t, code, stderr)
-	var r clitx.Report
+	var r consortium.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
 	x, err = tx.Decode(r.Tx)
 	require.NoError(t, err)

@@ -1,4 +1,5 @@
-// Package consortium has the commands with which members found a consortium.
+// Package consortium has the commands with which members found a consortium and change it: consortium, genesis, the
+// transactions of membership and governance (tx), and consent, by which a home allows epochs to train on its data.
 package consortium
 
 import (
@@ -15,8 +16,8 @@ import (
 	"github.com/spdl/spdl/cmd/internal/founding"
 )
 
-// Commands returns the group of commands.
-func Commands() *cobra.Command {
+// Consortium returns the group of commands.
+func Consortium() *cobra.Command {
 	group := command.Group("consortium", "Found a consortium by exchanging files in a folder",
 		newCommand(), joinCommand(), startCommand(), statusCommand())
 	group.Long = "Found a consortium: members exchange files in a folder, by any channel, and need no server.\n" +

@@ -19,7 +19,7 @@ import (
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/cli/keys"
+	"github.com/spdl/spdl/cmd/internal/cli/node"
 	"github.com/spdl/spdl/cmd/internal/founding"
 )
 
@@ -276,7 +276,7 @@ func (o *joinOptions) enter(r *command.Run, f *founding.Founding) (*founding.Ent
 	if err != nil {
 		return nil, err
 	}
-	identity := keys.IdentityOptions{Moniker: &o.name, Address: &o.address, WorkerOnly: o.workerOnly, Nodes: o.nodes}
+	identity := node.IdentityOptions{Moniker: &o.name, Address: &o.address, WorkerOnly: o.workerOnly, Nodes: o.nodes}
 	var who app.Identity
 	if who, m.Keys, err = identity.Identity(r, ""); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/cli/shape"
+	"github.com/spdl/spdl/cmd/internal/cli/study"
 	"github.com/spdl/spdl/cmd/internal/founding"
 	"github.com/spdl/spdl/cmd/internal/plan"
 )
@@ -23,7 +23,7 @@ type newOptions struct {
 	members  []string
 	deadline string
 	force    bool
-	shape    shape.Options
+	shape    study.Options
 }
 
 func newCommand() *cobra.Command {

@@ -13,7 +13,6 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/node"
 	"github.com/spdl/spdl/cmd/internal/cli/report"
 	"github.com/spdl/spdl/cmd/internal/cli/testnet"
-	"github.com/spdl/spdl/cmd/internal/cli/worker"
 )
 
 // Main runs a command line and returns its exit code. Data goes to out; progress, logs and errors to errs.
@@ -27,7 +26,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 	root.Example = "  spdl-lab testnet start --stay --explorer\n" +
 		"        # four nodes train here, with web pages; in a second terminal: spdl query status --watch --node ADDRESS"
 	root.AddCommand(testnet.Commands(), testnet.Rehearse(), experiment.Command(), report.Command())
-	for _, c := range []*cobra.Command{node.Start(), worker.Command()} {
+	for _, c := range []*cobra.Command{node.Start(), node.Worker()} {
 		c.Hidden = true
 		root.AddCommand(c)
 	}

@@ -19,8 +19,8 @@ import (
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/audit"
-	cliaudit "github.com/spdl/spdl/cmd/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/prove"
 	"github.com/spdl/spdl/cmd/internal/gain"
 	"github.com/spdl/spdl/cmd/internal/history"
 	"github.com/spdl/spdl/testnet"
@@ -186,7 +186,7 @@ func read(r *command.Run, folder string) (h *history.Chain, m testnet.Manifest, 
 	e := home.EvaluatorOf(c, a.Worker)
 	defer e.Close()
 	defer func() { err = errors.Join(err, src.Close()) }()
-	bar := cliaudit.NewBar(r.Err)
+	bar := prove.NewBar(r.Err)
 	h, err = history.Read(r.Context, src, e, history.Most, bar.Show)
 	bar.End()
 	if errors.Is(err, context.Canceled) {

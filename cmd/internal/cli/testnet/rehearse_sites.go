@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/cli/schema"
+	"github.com/spdl/spdl/cmd/internal/cli/study"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/experiment/folds"
 )
@@ -34,7 +34,7 @@ func (o *rehearsal) prepare(r *command.Run, files []string) (n *testnet.Net, err
 	if err := o.describe(r, files); err != nil {
 		return nil, err
 	}
-	t, err := schema.Read(o.Schema)
+	t, err := study.Read(o.Schema)
 	for i := 0; i < len(files) && err == nil; i++ { // an error names the file as it is named, and its line
 		_, err = table.Units(files[i], t)
 	}
@@ -89,11 +89,11 @@ func (o *rehearsal) describe(r *command.Run, files []string) error {
 	if o.by != "" {
 		o.without = append(o.without, o.by)
 	}
-	d, err := schema.Draft(files, m.Label, m.Group, o.without...)
+	d, err := study.Draft(files, m.Label, m.Group, o.without...)
 	if err != nil {
 		return err
 	}
-	text, err := schema.Encode(d.Schema)
+	text, err := study.Encode(d.Schema)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (o *rehearsal) describe(r *command.Run, files []string) error {
 		}
 	}
 	m.Schema, m.Label, m.Group = filepath.Join(o.folder, "schema.json"), "", ""
-	schema.Text(r.Err, files, d)
+	study.Text(r.Err, files, d)
 	o.notes = d.Notes
 	return command.WriteOut(m.Schema, text)
 }
