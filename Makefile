@@ -130,7 +130,7 @@ figures: build ## every figure of the paper and ours into build/figures, with re
 
 .PHONY: canaries
 canaries: ## advantage of an attack on a person with 1, 5 and 20 rows, by unit of privacy (QUICK=1: 1 minute; SEEDS=3)
-	$(GO) test ./privacy/inference -run '^$$' -bench Copies -benchtime 1x -timeout 2h -trials $(if $(QUICK),30,200) -samples $(if $(QUICK),100,600) -seeds $(or $(SEEDS),$(if $(QUICK),1,3))
+	$(GO) test ./privacy -run '^$$' -bench Copies -benchtime 1x -timeout 2h -trials $(if $(QUICK),30,200) -samples $(if $(QUICK),100,600) -seeds $(or $(SEEDS),$(if $(QUICK),1,3))
 
 .PHONY: tables
 tables: ## recognised tables from Debian's packages: AUC, accuracy and calibration beside four references

@@ -12,9 +12,9 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// exact returns the preset with discrete noise.
+// exact returns the mnistPreset with discrete noise.
 func exact() privacy.Config {
-	c := preset
+	c := mnistPreset
 	c.Discrete = true
 	return c
 }

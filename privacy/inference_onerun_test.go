@@ -1,4 +1,4 @@
-package inference
+package privacy_test
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-// Package inference attacks what workers release: it measures with which advantage an observer of
+// The files inference_*_test.go attack what workers release: they measure with which advantage an observer of
 // the chain decides if one example was in a participant's data, with the noise of a preset and
 // without, beside the most that the promised epsilon allows.
 //
@@ -21,11 +21,11 @@
 // ones. Confidence intervals are exact (Clopper and Pearson, 1934) or free of assumptions
 // (Hoeffding, 1963), at 95 %.
 //
-// An attack that fails proves nothing. One that succeeds beyond [MaxAdvantage] proves that the
+// An attack that fails proves nothing. One that succeeds beyond MaxAdvantage proves that the
 // mechanism or its accountant is wrong.
 //
 // Sources: Yeom et al., "Privacy risk in machine learning", 2018 (advantage); Carlini et al.,
 // "Membership inference attacks from first principles", 2022 (likelihood ratios); Nasr et al.,
 // "Adversary instantiation", 2021 (crafted canaries); Kairouz, Oh and Viswanath, "The composition
 // theorem for differential privacy", 2015 (the bounds).
-package inference
+package privacy_test

@@ -1,4 +1,4 @@
-package inference
+package privacy_test
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ const crowdSteps = 30
 // guarantee by itself (local). Beside it is the noise that a trusted sum would need (central), and
 // none. The mean of the gradients is the step, and nobody attacks. The numbers of ADR 29:
 //
-//	go test ./privacy/inference -run '^$' -bench Participants -benchtime 1x -timeout 1h -seeds 3
+//	go test ./privacy -run '^$' -bench Participants -benchtime 1x -timeout 1h -seeds 3
 func BenchmarkParticipants(b *testing.B) {
 	data, err := mnist.Embedded()
 	require.NoError(b, err)

@@ -1,4 +1,4 @@
-package inference
+package privacy_test
 
 import (
 	"flag"
@@ -21,10 +21,10 @@ var (
 
 // The numbers of docs/PRIVACY.md:
 //
-//	go test ./privacy/inference -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 1000
-//	go test ./privacy/inference -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 100 -strokes
-//	go test ./privacy/inference -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 200 -hidden 32
-//	go test ./privacy/inference -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 60 -samples 14999
+//	go test ./privacy -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 1000
+//	go test ./privacy -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 100 -strokes
+//	go test ./privacy -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 200 -hidden 32
+//	go test ./privacy -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 60 -samples 14999
 func BenchmarkMembership(b *testing.B) {
 	data, err := mnist.Embedded()
 	require.NoError(b, err)
