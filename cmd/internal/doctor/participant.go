@@ -195,8 +195,9 @@ func (h *Home) untended() bool {
 
 // gradients searches the last rounds of the epoch for gradients of a participant, up to the newest one and over the
 // rounds whose weights are averaged. It returns how many rounds ago the newest one is, or one round more than it has
-// searched if there is none; with an error it returns how many rounds ago the round is that cannot be read.
-func (h *Home) gradients(ctx context.Context, index uint32, s query.Status) (newest uint64, t chainview.Tally, err error) {
+// searched if there is none. With an error it returns how many rounds ago the round is that cannot be read.
+func (h *Home) gradients(ctx context.Context, index uint32, s query.Status) (newest uint64, t chainview.Tally,
+	err error) {
 	searched := min(s.Round, maxRounds)
 	newest = searched + 1
 	for ago := uint64(1); ago <= searched && (ago <= weighed || newest > searched); ago++ {

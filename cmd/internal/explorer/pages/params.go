@@ -32,8 +32,8 @@ type settingGroup struct {
 	Settings []setting
 }
 
-// Groups returns the settings grouped by the first part of their path, which is the name of the group. Settings with one
-// part are those of the chain, whose group comes first.
+// Groups returns the settings grouped by the first part of their path, which is the name of the group. Settings with
+// one part are those of the chain, whose group comes first.
 func (b settingsPage) Groups() []settingGroup {
 	chain, parts := settingGroup{Name: "chain"}, []settingGroup{}
 	for _, set := range b.Settings { // in the order of their names
