@@ -10,31 +10,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notices runs the command in the module of a folder, and returns what it writes, or its error.
-func notices(t *testing.T, module string) (list, text, failure string) {
+// notices builds the command. What it returns runs the command in the module of a folder, and returns what it writes, or
+// its error.
+func notices(t *testing.T) func(module string) (list, text, failure string) {
 	t.Helper()
 	dir := t.TempDir()
-	program := filepath.Join(dir, "notices")
+	program, files := filepath.Join(dir, "notices"), [2]string{filepath.Join(dir, "list"), filepath.Join(dir, "text")}
 	built, err := exec.Command("go", "build", "-o", program, "./notices").CombinedOutput()
 	require.NoError(t, err, "%s", built)
-	cmd := exec.Command(program, filepath.Join(dir, "list"), filepath.Join(dir, "text"))
-	cmd.Dir = module
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return "", "", string(said)
+	return func(module string) (list, text, failure string) {
+		cmd := exec.Command(program, files[0], files[1])
+		cmd.Dir = module
+		if said, err := cmd.CombinedOutput(); err != nil {
+			return "", "", string(said)
+		}
+		var written [2]string
+		for i, file := range files {
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			written[i] = string(data)
+		}
+		return written[0], written[1], ""
 	}
-	var written [2]string
-	for i, name := range []string{"list", "text"} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		require.NoError(t, err)
-		written[i] = string(data)
-	}
-	return written[0], written[1], ""
 }
 
 // TestNoticesAreUpToDate: NOTICES.md names all modules that are in the program, at their
 // versions, and each has its text in what is shipped.
 func TestNoticesAreUpToDate(t *testing.T) {
-	want, text, failure := notices(t, ".")
+	want, text, failure := notices(t)(".")
 	require.Empty(t, failure)
 	got, err := os.ReadFile("../../NOTICES.md")
 	require.NoError(t, err)
@@ -55,7 +58,7 @@ func TestNoticesAreUpToDate(t *testing.T) {
 
 // TestPartWithoutLicence: a module whose licence is missing or not known stops the page.
 func TestPartWithoutLicence(t *testing.T) {
-	dir := t.TempDir()
+	dir, run := t.TempDir(), notices(t)
 	licence := filepath.Join(dir, "part", "LICENSE")
 	for name, text := range map[string]string{
 		"go.mod": "module example.org/program\n\nrequire example.org/part v1.0.0\n\n" +
@@ -69,14 +72,14 @@ func TestPartWithoutLicence(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	}
-	_, _, failure := notices(t, dir)
+	_, _, failure := run(dir)
 	require.Contains(t, failure, "example.org/part v1.0.0: no known licence in []")
 	require.NoError(t, os.WriteFile(licence, []byte("All rights reserved."), 0o600))
-	_, _, failure = notices(t, dir)
+	_, _, failure = run(dir)
 	require.Contains(t, failure, "no known licence")
 	require.Contains(t, failure, licence)
 	require.NoError(t, os.WriteFile(licence, []byte("Mozilla Public License, version 2.0"), 0o600))
-	list, _, failure := notices(t, dir)
+	list, _, failure := run(dir)
 	require.Empty(t, failure)
 	require.Contains(t, list, "| example.org/part | v1.0.0 | MPL-2.0 |")
 }
