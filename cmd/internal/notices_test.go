@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notices builds the command. What it returns runs the command in the module of a folder, and returns what it writes, or
-// its error.
+// notices builds the command. What it returns runs the command in the module of a folder, and returns what it writes,
+// or its error.
 func notices(t *testing.T) func(module string) (list, text, failure string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,4 +1,4 @@
-package modelfile
+package internal_test
 
 import (
 	"archive/zip"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spdl/spdl/cmd/internal/modelfile"
 	"github.com/stretchr/testify/require"
 )
 
@@ -45,7 +46,7 @@ func rewritten(t *testing.T, file []byte, change func(name, head string, data []
 // TestNumPyRewrites: a file that NumPy has written again is rejected, and the error names an array with another
 // header, or one that is missing.
 func TestNumPyRewrites(t *testing.T) {
-	file, err := unproven(own).Encode(NPZ)
+	file, err := unproven(own).Encode(modelfile.NPZ)
 	require.NoError(t, err)
 	again := func(without string) []byte {
 		return rewritten(t, file, func(name, head string, data []byte) (string, []byte) {
@@ -59,8 +60,8 @@ func TestNumPyRewrites(t *testing.T) {
 		"array card has another header or size than spdl writes": again(""),
 		"array card: open card.npy: file does not exist":         again("card"),
 	} {
-		_, _, err = Decode(other)
-		require.ErrorIs(t, err, ErrFile)
+		_, _, err = modelfile.Decode(other)
+		require.ErrorIs(t, err, modelfile.ErrFile)
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -75,7 +76,7 @@ func TestForgedArrays(t *testing.T) {
 		"size":  func(body []byte) []byte { return append(body, make([]byte, 8)...) },
 		"none":  func([]byte) []byte { return nil },
 	} {
-		file, err := f.Encode(NPZ)
+		file, err := f.Encode(modelfile.NPZ)
 		require.NoError(t, err)
 		z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 		require.NoError(t, err)
@@ -95,8 +96,8 @@ func TestForgedArrays(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.NoError(t, w.Close())
-		_, _, err = Decode(out.Bytes())
-		require.ErrorIs(t, err, ErrFile, name)
+		_, _, err = modelfile.Decode(out.Bytes())
+		require.ErrorIs(t, err, modelfile.ErrFile, name)
 		require.ErrorContains(t, err, "conv1.weight", name)
 	}
 }

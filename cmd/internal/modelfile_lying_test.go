@@ -1,4 +1,4 @@
-package modelfile_test
+package internal_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package modelfile
+package internal_test
 
 import (
 	"archive/zip"
@@ -18,6 +18,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
 // headerOf returns a light block with an application hash, of a chain that somebody
@@ -72,8 +73,8 @@ func TestProvenIsNoNumber(t *testing.T) {
 			*into, err = proof.State(made, key)
 			require.NoError(t, err)
 		}
-		var f *File
-		require.NotPanics(t, func() { f, err = New(made.Model, headerOf(made.Hash()), b) })
+		var f *modelfile.File
+		require.NotPanics(t, func() { f, err = modelfile.New(made.Model, headerOf(made.Hash()), b) })
 		if name == "" {
 			require.NoError(t, err)
 			continue
@@ -81,10 +82,10 @@ func TestProvenIsNoNumber(t *testing.T) {
 		require.ErrorIs(t, err, proof.ErrNotProven)
 		require.ErrorContains(t, err, name)
 		f = unproven(out.State.Params.Model) // as a file has it, whose card says something else
-		header, err := EncodeHeader(headerOf(made.Hash()))
+		header, err := modelfile.EncodeHeader(headerOf(made.Hash()))
 		require.NoError(t, err)
-		f.Card.Proof = Bundle{Header: header, Bundle: b}
-		f.Card.seal()
+		f.Card.Proof = modelfile.Bundle{Header: header, Bundle: b}
+		seal(&f.Card)
 		require.NotPanics(t, func() { err = f.Check() })
 		require.ErrorIs(t, err, proof.ErrNotProven)
 	}
@@ -93,21 +94,30 @@ func TestProvenIsNoNumber(t *testing.T) {
 // TestPackedArraysAreNotUnpackedWhole: of an archive that somebody packed, no more is unpacked than
 // the card's tensors have.
 func TestPackedArraysAreNotUnpackedWhole(t *testing.T) {
+	file, err := unproven(softmax).Encode(modelfile.NPZ)
+	require.NoError(t, err)
+	in, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	require.NoError(t, err)
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
-	w, err := z.Create("w.npy")
-	require.NoError(t, err)
-	for range 64 {
-		_, err = w.Write(make([]byte, 1<<20))
+	for _, f := range in.File {
+		if f.Name == "card.npy" {
+			require.NoError(t, z.Copy(f))
+			continue
+		}
+		w, err := z.Create(f.Name)
 		require.NoError(t, err)
+		for range 64 {
+			_, err = w.Write(make([]byte, 1<<20))
+			require.NoError(t, err)
+		}
 	}
 	require.NoError(t, z.Close())
-	r, err := zip.NewReader(bytes.NewReader(out.Bytes()), int64(out.Len()))
-	require.NoError(t, err)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err = readArray(r, "w", "<f8", "(4,)", 32)
+	_, _, err = modelfile.Decode(out.Bytes())
 	runtime.ReadMemStats(&after)
-	require.ErrorIs(t, err, ErrFile)
+	require.ErrorIs(t, err, modelfile.ErrFile)
+	require.ErrorContains(t, err, "array output.weight has another header or size")
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
 }

@@ -1,4 +1,4 @@
-package modelfile_test
+package internal_test
 
 import (
 	"context"
@@ -24,12 +24,12 @@ import (
 
 // net is a localnet that has learnt, a client of its first node and a header of
 // it that is trusted.
-type net struct {
+type localnet struct {
 	*client.Client
 	trust light.Trust
 }
 
-func start(t *testing.T, rounds uint64) net {
+func start(t *testing.T, rounds uint64) localnet {
 	t.Helper()
 	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Rounds: rounds, Seed: 1, Memory: true})
 	require.NoError(t, err)
@@ -43,11 +43,11 @@ func start(t *testing.T, rounds uint64) net {
 	require.NoError(t, err)
 	b, err := c.Provider(n.Manifest.ChainID).LightBlock(ctx, 2)
 	require.NoError(t, err)
-	return net{c, light.Trust{ChainID: n.Manifest.ChainID, Height: 2, Hash: b.Hash()}}
+	return localnet{c, light.Trust{ChainID: n.Manifest.ChainID, Height: 2, Hash: b.Hash()}}
 }
 
 // fetch exports the model after a round.
-func (n net) fetch(ctx context.Context, t *testing.T, round uint64) *modelfile.File {
+func (n localnet) fetch(ctx context.Context, t *testing.T, round uint64) *modelfile.File {
 	t.Helper()
 	b, err := client.Ask[query.Bundle](ctx, n.Client, fmt.Sprintf("/bundle/0/%d", round))
 	require.NoError(t, err)
