@@ -62,7 +62,7 @@ func (s Source) readSchema() (Data, error) {
 	}
 	t, err := load[params.Table](s.Schema)
 	if err != nil {
-		return Data{}, err
+		return Data{}, fmt.Errorf("%w (spdl schema draft makes a schema of a table)", err)
 	}
 	if len(t.Classes) < 2 || len(t.Columns) == 0 {
 		return Data{}, fmt.Errorf("%s: the schema has %d classes and %d columns, want at least 2 and 1: spdl schema draft "+

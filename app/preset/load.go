@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/internal/strictjson"
@@ -21,7 +22,8 @@ func Load(file string) (params.Params, error) { return load[params.Params](file)
 // LoadModel reads a JSON file of a model, in the form of the model within parameters.
 func LoadModel(file string) (params.Model, error) { return load[params.Model](file) }
 
-// load reads a JSON file. It rejects unknown fields, because the value of a misspelt field would silently be zero.
+// load reads a JSON file, also one that begins with the byte order mark of UTF-8, as some editors write it. It rejects
+// unknown fields, because the value of a misspelt field would silently be zero.
 func load[T any](file string) (value T, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -35,6 +37,7 @@ func load[T any](file string) (value T, err error) {
 	if len(data) > maxFile {
 		return value, fmt.Errorf("%s: more than %d bytes", file, maxFile)
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if err := strictjson.Decode(data, &value); err != nil {
 		return value, fmt.Errorf("%s: %w", file, explained(data, err))
 	}
@@ -51,15 +54,33 @@ func explained(data []byte, err error) error {
 		return errors.New("the file is empty, want a JSON object")
 	case start[0] != '{':
 		line, _, _ := bytes.Cut(start, []byte("\n"))
-		return fmt.Errorf("the file begins with %#.40q, want a JSON object: spdl schema draft makes one of a table", line)
+		return fmt.Errorf("the file begins with %#.40q, want a JSON object", line)
 	case errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax): // a Decoder's offset is not one of the file
 		at, err = max(0, syntax.Offset-1), syntax
 	case errors.As(err, &kind):
-		at, err = max(0, kind.Offset-1), fmt.Errorf("%s is a %s, want %s", kind.Field, kind.Value, kind.Type)
+		at, err = max(0, kind.Offset-1), fmt.Errorf("%s is of kind %s, want %s", kind.Field, kind.Value,
+			wanted(kind.Type.Kind()))
 	default:
 		return err
 	}
 	before := data[:at]
 	return fmt.Errorf("line %d, column %d: %w", 1+bytes.Count(before, []byte("\n")),
 		len(before)-bytes.LastIndexByte(before, '\n'), err)
+}
+
+// wanted names what a field of a kind takes, in the words of JSON.
+func wanted(kind reflect.Kind) string {
+	switch kind {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Float64:
+		return "a number"
+	}
+	return "a whole number in its range"
 }

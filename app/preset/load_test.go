@@ -38,8 +38,18 @@ func TestLoad(t *testing.T) {
 		_, err = Load(file)
 		require.ErrorContains(t, err, want)
 	}
-	_, err = LoadModel(write([]byte(`{"inputs":"3"}`)))
-	require.ErrorContains(t, err, "line 1, column 13: inputs is a string, want uint32")
+	for text, want := range map[string]string{
+		`{"inputs":"3"}`:   "line 1, column 13: inputs is of kind string, want a whole number in its range",
+		`{"inputs":-1}`:    "inputs is of kind number -1, want a whole number in its range",
+		`{"kind":[]}`:      "kind is of kind array, want a string",
+		`{"tensors":true}`: "tensors is of kind bool, want a list",
+	} {
+		_, err = LoadModel(write([]byte(text)))
+		require.ErrorContains(t, err, want)
+	}
+	model, err = LoadModel(write([]byte("\ufeff{\"inputs\": 784}")))
+	require.NoError(t, err)
+	require.Equal(t, uint32(784), model.Inputs)
 	_, err = Load("/dev/zero")
 	require.EqualError(t, err, "/dev/zero: more than 1048576 bytes")
 }

@@ -63,6 +63,11 @@ func From(rows mnist.Features, shared []float64) ([]Way, error) {
 	if rows.Inputs != len(shared) {
 		return nil, fmt.Errorf("rows of %d inputs, the model has %d parameters", rows.Inputs, len(shared))
 	}
+	for i, x := range shared {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil, fmt.Errorf("parameter %d of the model is %v, want a finite number", i, x)
+		}
+	}
 	return []Way{best(rows, Shared, onlyBest, func(mnist.Features) [][]float64 { return [][]float64{shared} }),
 		best(rows, Intercept, onlyBest, func(rows mnist.Features) [][]float64 {
 			return [][]float64{scaled(rows, shared, held)}
@@ -236,17 +241,21 @@ func fit(rows mnist.Features, centre []float64, metric mat.Symmetric, start []fl
 	}
 }
 
-// derivatives returns the first and the second derivatives of the sum of the losses.
+// derivatives returns the first and the second derivatives of the sum of the losses, added up by blocks of rows.
 func derivatives(rows mnist.Features, w []float64) (*mat.VecDense, *mat.SymDense) {
-	d := len(w)
-	slope, curve, x := mat.NewVecDense(d, nil), mat.NewSymDense(d, nil), mat.NewVecDense(d, nil)
-	for i := range rows.Len() {
-		for j, v := range rows.Row(i) {
-			x.SetVec(j, float64(v))
+	d, block, row := len(w), min(256, rows.Len()), make([]float64, len(w))
+	slope, curve, x := mat.NewVecDense(d, nil), mat.NewSymDense(d, nil), mat.NewDense(d, block, nil)
+	for from := 0; from < rows.Len(); from += block {
+		x.Zero()
+		for i := from; i < min(from+block, rows.Len()); i++ {
+			p := 1 / (1 + math.Exp(-score(rows.Row(i), w)))
+			for j, v := range rows.Row(i) {
+				row[j] = float64(v)
+			}
+			floats.AddScaled(slope.RawVector().Data, p-float64(rows.Labels[i]), row)
+			x.SetCol(i-from, floats.ScaleTo(row, math.Sqrt(p*(1-p)), row))
 		}
-		p := 1 / (1 + math.Exp(-score(rows.Row(i), w)))
-		slope.AddScaledVec(slope, p-float64(rows.Labels[i]), x)
-		curve.SymRankOne(curve, p*(1-p), x)
+		curve.SymRankK(curve, 1, x)
 	}
 	return slope, curve
 }

@@ -1,6 +1,7 @@
 package adapt
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -125,6 +126,10 @@ func TestRefusals(t *testing.T) {
 	rows := drawn(1, 40, []float64{1, 0, 0, 0})
 	_, err := Fit(rows, make([]float64, 3))
 	require.ErrorContains(t, err, "rows of 4 inputs, the model has 3 parameters")
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		_, err = Fit(rows, []float64{0, x, 0, 0})
+		require.ErrorContains(t, err, fmt.Sprintf("parameter 1 of the model is %v, want a finite number", x))
+	}
 	few := mnist.Features{X: rows.X[:36], Labels: rows.Labels[:9], Inputs: 4}
 	_, err = Fit(few, make([]float64, 4))
 	require.ErrorContains(t, err, "9 groups or rows to train on, want at least 10")
