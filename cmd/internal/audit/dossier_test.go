@@ -79,7 +79,7 @@ func nextRelease(t testing.TB) {
 func continued(t testing.TB, c *chain) []byte {
 	earlier := dossierOf(t, c)
 	nextRelease(t)
-	_, e, err := dossier.Open(t.Context(), earlier, genesisOf(c))
+	_, e, err := dossier.Verify(t.Context(), earlier, genesisOf(c))
 	require.NoError(t, err)
 	return dossierOf(t, c, e)
 }
@@ -159,13 +159,13 @@ func TestDossier(t *testing.T) {
 	data := dossierOf(t, c)
 	last := int64(len(c.Blocks))
 	for height := int64(1); height <= last; height++ {
-		v, err := dossier.Verify(t.Context(), data, root(c, height))
+		v, _, err := dossier.Verify(t.Context(), data, root(c, height))
 		require.NoError(t, err, height)
 		require.Equal(t, last, v.Height)
 		require.Equal(t, int(c.State.Closed())-1, v.Rounds, "the last header does not prove the last round")
 		require.EqualValues(t, 0, *v.Participant)
 	}
-	v, err := dossier.Verify(t.Context(), data, genesisOf(c))
+	v, _, err := dossier.Verify(t.Context(), data, genesisOf(c))
 	require.NoError(t, err)
 	require.Greater(t, v.Proven, 40)
 	require.Positive(t, v.Declared)
@@ -201,7 +201,7 @@ func TestBitFlips(t *testing.T) {
 		bit := r.IntN(8 * len(data))
 		forged := bytes.Clone(data)
 		forged[bit/8] ^= 1 << (bit % 8)
-		_, err := dossier.Verify(t.Context(), forged, root(c, 5))
+		_, _, err := dossier.Verify(t.Context(), forged, root(c, 5))
 		require.Error(t, err, "bit %d of byte %d", bit%8, bit/8)
 	}
 }
@@ -228,7 +228,7 @@ func TestEditedSentences(t *testing.T) {
 		d := 20 + digits[r.IntN(len(digits))][0]
 		lines[j] = lines[j][:d] + string('0'+(lines[j][d]-'0'+1)%10) + lines[j][d+1:]
 		files[name] = strings.Join(lines, "\n")
-		_, err := dossier.Verify(t.Context(), repacked(t, files), root(c, 5))
+		_, _, err := dossier.Verify(t.Context(), repacked(t, files), root(c, 5))
 		require.ErrorIs(t, err, dossier.ErrDossier)
 		require.ErrorContains(t, err, name+": sentence "+id+" says")
 		if i == 0 {
@@ -237,7 +237,7 @@ func TestEditedSentences(t *testing.T) {
 	}
 	files := contents(t, data)
 	files["dossier.md"] += "- **2.1** It was never attacked. *(proof: header 3)*\n"
-	_, err := dossier.Verify(t.Context(), repacked(t, files), root(c, 5))
+	_, _, err := dossier.Verify(t.Context(), repacked(t, files), root(c, 5))
 	require.ErrorContains(t, err, "does not follow from the proofs")
 }
 
@@ -247,16 +247,16 @@ func TestWrongTrust(t *testing.T) {
 	data := dossierOf(t, c)
 	other := newChain(t, 7)
 	other.Close(6)
-	_, err := dossier.Verify(t.Context(), data, root(other, 5))
+	_, _, err := dossier.Verify(t.Context(), data, root(other, 5))
 	require.ErrorIs(t, err, light.ErrNotTrusted)
 	for _, trust := range []light.Trust{{ChainID: "other", Height: 5}, {ChainID: apptest.ChainID, Height: 5000},
 		{ChainID: apptest.ChainID, Height: -1}, {ChainID: apptest.ChainID, Height: 5, Hash: make([]byte, 32)}} {
-		_, err := dossier.Verify(t.Context(), data, func(string, *types.LightBlock) (light.Trust, error) {
+		_, _, err := dossier.Verify(t.Context(), data, func(string, *types.LightBlock) (light.Trust, error) {
 			return trust, nil
 		})
 		require.ErrorIs(t, err, light.ErrNotTrusted, fmt.Sprint(trust))
 	}
-	_, err = dossier.Verify(t.Context(), data, genesisOf(other))
+	_, _, err = dossier.Verify(t.Context(), data, genesisOf(other))
 	require.ErrorIs(t, err, light.ErrNotTrusted)
 }
 
@@ -305,14 +305,14 @@ func TestUnprovenRound(t *testing.T) {
 	want := fmt.Sprintf("block %d closed round %d of epoch 0, "+lacks, c.State.Height, c.State.Closed()-1)
 	data := dossierOf(t, c)
 	require.Contains(t, contents(t, data)["dossier.md"], want)
-	v, err := dossier.Verify(t.Context(), data, root(c, 1))
+	v, _, err := dossier.Verify(t.Context(), data, root(c, 1))
 	require.NoError(t, err)
 	require.Equal(t, int(c.State.Closed())-1, v.Rounds)
 
 	c.Add()
 	data = dossierOf(t, c)
 	require.NotContains(t, contents(t, data)["dossier.md"], lacks)
-	v, err = dossier.Verify(t.Context(), data, root(c, 1))
+	v, _, err = dossier.Verify(t.Context(), data, root(c, 1))
 	require.NoError(t, err)
 	require.Equal(t, int(c.State.Closed()), v.Rounds)
 }
@@ -332,19 +332,19 @@ func TestNothingToReport(t *testing.T) {
 func TestUpgradedChain(t *testing.T) {
 	c := continuing(t)
 	first := dossierOf(t, c)
-	v, err := dossier.Verify(t.Context(), first, root(c, 3))
+	v, _, err := dossier.Verify(t.Context(), first, root(c, 3))
 	require.NoError(t, err)
 	require.EqualValues(t, 99, v.Height)
 	nextRelease(t)
 	_, _, err = dossier.Collect(t.Context(), c.Source(), audit.Options{}, nil)
 	require.ErrorIs(t, err, app.ErrVersion)
 	require.ErrorContains(t, err, "--after")
-	v, e, err := dossier.Open(t.Context(), first, genesisOf(c))
+	v, e, err := dossier.Verify(t.Context(), first, genesisOf(c))
 	require.NoError(t, err)
 	data := dossierOf(t, c, e)
 	last := int64(len(c.Blocks))
 	for height := int64(1); height <= last; height++ {
-		v, err = dossier.Verify(t.Context(), data, root(c, height))
+		v, _, err = dossier.Verify(t.Context(), data, root(c, height))
 		require.NoError(t, err, height)
 	}
 	require.Equal(t, last, v.Height)
@@ -367,7 +367,7 @@ func TestFalseHandover(t *testing.T) {
 	first := dossierOf(t, c)
 	nextRelease(t)
 	fresh := func() *dossier.Evidence {
-		_, e, err := dossier.Open(t.Context(), first, genesisOf(c))
+		_, e, err := dossier.Verify(t.Context(), first, genesisOf(c))
 		require.NoError(t, err)
 		return e
 	}
@@ -437,7 +437,7 @@ func TestHostileArchives(t *testing.T) {
 		"signature": repacked(t, with(files, "evidence.json.sig", "{}")),
 	} {
 		require.NotEqual(t, data, hostile, name)
-		_, err := dossier.Verify(t.Context(), hostile, root(c, 5))
+		_, _, err := dossier.Verify(t.Context(), hostile, root(c, 5))
 		require.ErrorIs(t, err, dossier.ErrDossier, name)
 	}
 }
@@ -467,7 +467,7 @@ func FuzzVerify(f *testing.F) {
 		if name != "" {
 			forged = repacked(t, with(files, name, text))
 		}
-		_, err := dossier.Verify(t.Context(), forged, root(c, 2))
+		_, _, err := dossier.Verify(t.Context(), forged, root(c, 2))
 		if bytes.Equal(forged, data) {
 			require.NoError(t, err)
 			return

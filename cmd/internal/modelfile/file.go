@@ -31,10 +31,8 @@ type Tensor struct {
 // in PyTorch, and the biases, if it has any. An external model's parameters are split into the
 // tensors that genesis names. The tensors share the memory of parameters.
 func Tensors(m params.Model, parameters []float64) ([]Tensor, error) {
-	if m.Kind == params.ModelExternal {
-		if err := m.ValidateExternal(); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrFile, err)
-		}
+	if err := plausible(m); err != nil {
+		return nil, err
 	}
 	if d := m.Dim(); len(parameters) != d || d == 0 {
 		return nil, fmt.Errorf("%w: %d parameters, the model has %d", ErrFile, len(parameters), d)
@@ -105,9 +103,6 @@ func plausible(m params.Model) error {
 
 // Encode returns the file's bytes in a format. Equal files give equal bytes.
 func (f *File) Encode(format string) ([]byte, error) {
-	if err := plausible(f.Card.Model); err != nil {
-		return nil, err
-	}
 	tensors, err := Tensors(f.Card.Model, f.Parameters)
 	if err != nil {
 		return nil, err
@@ -164,7 +159,7 @@ func joined(text []byte, of func(Tensor) ([]float64, error)) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := plausible(card.Model); err != nil {
+	if err := plausible(card.Model); err != nil { // before a card allocates memory
 		return nil, err
 	}
 	parameters := make([]float64, card.Model.Dim())

@@ -29,14 +29,8 @@ type Verdict struct {
 }
 
 // Verify checks the bytes of an archive against a trusted header: its headers, its proofs, every
-// sentence of its page, every other byte, and its signature. It needs no node.
-func Verify(ctx context.Context, data []byte, root audit.Root) (Verdict, error) {
-	v, _, err := Open(ctx, data, root)
-	return v, err
-}
-
-// Open verifies an archive as Verify does, and also returns the evidence.
-func Open(ctx context.Context, data []byte, root audit.Root) (Verdict, *Evidence, error) {
+// sentence of its page, every other byte, and its signature. It needs no node. It also returns the evidence.
+func Verify(ctx context.Context, data []byte, root audit.Root) (Verdict, *Evidence, error) {
 	contents, err := unpack(data)
 	if err != nil {
 		return Verdict{}, nil, err

@@ -193,7 +193,7 @@ func (o *dossierOptions) earlier(ctx context.Context, src audit.Source, how audi
 	if err != nil {
 		return nil, fmt.Errorf("--after: %w", err)
 	}
-	_, e, err := dossier.Open(ctx, data, audit.Founded(cmp.Or(how.Genesis, src.Genesis())))
+	_, e, err := dossier.Verify(ctx, data, audit.Founded(cmp.Or(how.Genesis, src.Genesis())))
 	if err != nil {
 		return nil, fmt.Errorf("--after: %s: %w", o.after, err)
 	}

@@ -48,7 +48,7 @@ func (o *verifyDossierOptions) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
-	v, err := dossier.Verify(r.Context, data, root)
+	v, _, err := dossier.Verify(r.Context, data, root)
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
