@@ -8,22 +8,17 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// Accountant names a method that computes epsilon from noise.
-type Accountant string
-
-// These are the names of the accountants. RDP, PLD and Analytic prove an epsilon, and GDP is another name of Analytic.
-// Lemma1 is the formula of the SPDL paper, which proves none: a plan by Lemma1 says NO GUARANTEE.
+// A plan knows two more accountants than package accountant. GDP is another name of Analytic. Lemma1 is the formula of
+// the SPDL paper, which proves no epsilon: a plan by Lemma1 says NO GUARANTEE.
 const (
-	RDP      = Accountant(accountant.RDP)
-	PLD      = Accountant(accountant.PLD)
-	Analytic = Accountant(accountant.Analytic)
-	GDP      = Accountant("gdp")
-	Lemma1   = Accountant("lemma1")
+	GDP    accountant.Method = "gdp"
+	Lemma1 accountant.Method = "lemma1"
 )
 
 // Accountants returns the names of the accountants.
 func Accountants() []string {
-	return []string{string(RDP), string(PLD), string(Analytic), string(GDP), string(Lemma1)}
+	return []string{string(accountant.RDP), string(accountant.PLD), string(accountant.Analytic), string(GDP),
+		string(Lemma1)}
 }
 
 // prototypeLearningRate is the learning rate, gamma, of the paper's prototype. The paper states no learning rate.
@@ -54,7 +49,7 @@ func (in Input) step(multiplier float64) accountant.Step {
 }
 
 // nearest returns the accountant that comes closest to the chain's ledger.
-func (in Input) nearest() Accountant { return Accountant(accountant.ChainMethod(in.SamplingRate)) }
+func (in Input) nearest() accountant.Method { return accountant.ChainMethod(in.SamplingRate) }
 
 // account computes the noise multiplier for the target epsilon, or the epsilon for the given noise
 // multiplier, with the input's accountant.
@@ -63,19 +58,18 @@ func (in Input) account() (s privacyCost, err error) {
 		c, err := in.lemma1()
 		return privacyCost{c.ClaimedEpsilon, c.NoiseMultiplier, c.RDPEpsilon}, err
 	}
-	if in.Accountant == Analytic && in.SamplingRate != 1 {
+	if in.Accountant == accountant.Analytic && in.SamplingRate != 1 {
 		return s, fmt.Errorf("%w: accountant analytic needs sampling rate 1, not %v: it knows no secret batches; "+
 			"take rdp or pld", ErrInput, in.SamplingRate)
 	}
-	method := accountant.Method(in.Accountant)
 	s.multiplier = in.NoiseMultiplier
 	if in.Epsilon != 0 {
-		if s.multiplier, err = accountant.NoiseMultiplier(method, in.SamplingRate, in.Rounds, in.Epsilon,
+		if s.multiplier, err = accountant.NoiseMultiplier(in.Accountant, in.SamplingRate, in.Rounds, in.Epsilon,
 			in.Delta); err != nil {
 			return s, err
 		}
 	}
-	if s.epsilon, err = accountant.Epsilon(method, in.Delta, in.step(s.multiplier)); err != nil {
+	if s.epsilon, err = accountant.Epsilon(in.Accountant, in.Delta, in.step(s.multiplier)); err != nil {
 		return s, err
 	}
 	s.rdp, err = accountant.Epsilon(accountant.RDP, in.Delta, in.step(s.multiplier))

@@ -13,6 +13,7 @@ import (
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // ErrInput is wrapped by the errors of [Make], except those of the accountant, which wrap accountant.ErrParameter.
@@ -49,9 +50,9 @@ type Input struct {
 	Rounds   int     // T, the number of rounds
 	Full     int     // those that the preset takes at least for a table and its noise; 0 for other data
 
-	Accountant      Accountant // empty means the one that comes closest to the chain's ledger
-	Epsilon         float64    // the target epsilon; exactly one of Epsilon and NoiseMultiplier is above 0
-	NoiseMultiplier float64    // z, the noise's std divided by Clip; 0 if Epsilon is given
+	Accountant      accountant.Method // empty means the one that comes closest to the chain's ledger
+	Epsilon         float64           // the target epsilon; exactly one of Epsilon and NoiseMultiplier is above 0
+	NoiseMultiplier float64           // z, the noise's std divided by Clip; 0 if Epsilon is given
 	Delta           float64
 	LearningRate    float64 // gamma, for Lemma 1 only; 0 means the prototype's 0.01, because the paper states none
 }
@@ -115,7 +116,7 @@ func (in Input) fillIn() (Input, rules.Rule, error) {
 	}
 	in.Batch = cmp.Or(in.Batch, max(1, int(math.Round(in.SamplingRate*float64(in.Samples)))))
 	if in.Accountant = cmp.Or(in.Accountant, in.nearest()); in.Accountant == GDP {
-		in.Accountant = Analytic
+		in.Accountant = accountant.Analytic
 	}
 	in.LearningRate = cmp.Or(in.LearningRate, prototypeLearningRate)
 	in.Link.Nodes = min(cmp.Or(in.Link.Nodes, in.Participants), in.Participants)

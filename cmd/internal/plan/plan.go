@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/spdl/spdl/privacy"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // Plan predicts the cost and the result of the training that an [Input] describes.
@@ -25,7 +26,7 @@ type Plan struct {
 	Rounds       int      `json:"rounds"`
 	Full         int      `json:"full_rounds,omitempty"` // as in Input: with fewer rounds no table was measured
 
-	Accountant Accountant `json:"accountant"`
+	Accountant accountant.Method `json:"accountant"`
 	// Epsilon is the epsilon that Accountant computes for one participant over all rounds. It is a
 	// guarantee unless Accountant is lemma1.
 	Epsilon         float64 `json:"epsilon"`

@@ -27,7 +27,7 @@ var defaults = Input{
 	Participants: 4, Byzantine: 1, Rule: "multi-krum", Model: pooledModel, Width: gradients.Int8, NoiseFloor: true,
 	RoundTime: time.Second,
 	Samples:   15000, SamplingRate: 0.1, Clip: 1, Momentum: 0.9, Rounds: 100,
-	Accountant: RDP, NoiseMultiplier: 2.670, Delta: 1e-6,
+	Accountant: accountant.RDP, NoiseMultiplier: 2.670, Delta: 1e-6,
 }
 
 // twenty is the training of twenty participants.
@@ -41,7 +41,7 @@ func with(in Input, change func(*Input)) Input {
 }
 
 // study returns the setting of the study's noise table, for a target epsilon.
-func study(by Accountant, epsilon float64) Input {
+func study(by accountant.Method, epsilon float64) Input {
 	return with(defaults, func(in *Input) {
 		in.SamplingRate, in.Accountant, in.Epsilon, in.NoiseMultiplier = 1./30, by, epsilon, 0
 	})
@@ -55,7 +55,7 @@ func made(t *testing.T, in Input) Plan {
 }
 
 func TestNoiseForEpsilon(t *testing.T) {
-	p := made(t, study(RDP, 1))
+	p := made(t, study(accountant.RDP, 1))
 	assert.InDelta(t, 1.882, p.NoiseMultiplier, 1e-4, "1.8706 by the accountant, and the ledger's rounding")
 	assert.LessOrEqual(t, p.Epsilon, 1.0)
 	assert.InDelta(t, 0.991, p.Epsilon, 1e-3)
@@ -63,12 +63,12 @@ func TestNoiseForEpsilon(t *testing.T) {
 	assert.True(t, p.Guarantee)
 	assert.Equal(t, 500, p.Batch)
 
-	pld := made(t, study(PLD, 1))
+	pld := made(t, study(accountant.PLD, 1))
 	assert.InEpsilon(t, 1.75, pld.NoiseMultiplier, 5e-3)
 	assert.Greater(t, pld.RDPEpsilon, 1.0)
 	assert.Contains(t, strings.Join(pld.Warnings, "\n"), "the chain's ledger pays for")
 
-	analytic := made(t, with(study(Analytic, 1), func(in *Input) { in.SamplingRate = 1 }))
+	analytic := made(t, with(study(accountant.Analytic, 1), func(in *Input) { in.SamplingRate = 1 }))
 	assert.InEpsilon(t, 42.2, analytic.NoiseMultiplier, 5e-3)
 	assert.Equal(t, 15000, analytic.Batch)
 }
@@ -76,7 +76,7 @@ func TestNoiseForEpsilon(t *testing.T) {
 // TestCopiedMultiplier: the multiplier that the text shows keeps the epsilon, and so does that of the ledger's cure.
 func TestCopiedMultiplier(t *testing.T) {
 	for _, epsilon := range []float64{0.3, 0.5, 1, 2, 4, 8} {
-		in := with(study(Analytic, epsilon), func(in *Input) { in.SamplingRate, in.Rounds = 1, 25 })
+		in := with(study(accountant.Analytic, epsilon), func(in *Input) { in.SamplingRate, in.Rounds = 1, 25 })
 		var b bytes.Buffer
 		made(t, in).Text(&b)
 		_, shown, found := strings.Cut(b.String(), "multiplier ")
@@ -124,7 +124,7 @@ func TestLemma1(t *testing.T) {
 	faster := made(t, with(study(Lemma1, 1), func(in *Input) { in.LearningRate = 0.1 }))
 	assert.InDelta(t, 10*p.NoiseMultiplier, faster.NoiseMultiplier, 1e-9)
 
-	beside := made(t, study(RDP, 1)).Lemma1
+	beside := made(t, study(accountant.RDP, 1)).Lemma1
 	assert.Equal(t, *p.Lemma1, *beside, "every plan has the lemma beside it")
 	// The noise is out of the lemma's range, and within the plan's.
 	assert.Nil(t, made(t, with(defaults, func(in *Input) { in.NoiseMultiplier = 1e-4; in.LearningRate = 1e-12 })).Lemma1)
@@ -160,7 +160,7 @@ func TestMeasuredNoise(t *testing.T) {
 func TestAccuracy(t *testing.T) {
 	run := with(defaults, func(in *Input) {
 		in.Model, in.Rule, in.Momentum, in.Rounds, in.SamplingRate = strokes, "agnostic-mean", 0, 25, 1
-		in.Accountant, in.NoiseMultiplier = Analytic, 11.15
+		in.Accountant, in.NoiseMultiplier = accountant.Analytic, 11.15
 	})
 	for _, c := range []struct {
 		name            string
@@ -174,7 +174,8 @@ func TestAccuracy(t *testing.T) {
 		{"other N", with(run, func(in *Input) { in.Participants = 5 }), 0, 0, "not measured: no run had"},
 		{"other rounds", with(run, func(in *Input) { in.Rounds = 24 }), 0, 0, "not measured: no run had"},
 		{"other clip", with(run, func(in *Input) { in.Clip = 2 }), 0, 0, "not measured: no run had"},
-		{"other rate", with(run, func(in *Input) { in.SamplingRate, in.Accountant = 0.2, RDP }), 0, 0, "not measured"},
+		{"other rate", with(run, func(in *Input) { in.SamplingRate, in.Accountant = 0.2, accountant.RDP }), 0, 0,
+			"not measured"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := made(t, c.in).Accuracy
@@ -197,7 +198,7 @@ func TestTargetIsPaid(t *testing.T) {
 	for _, rate := range []float64{0.01, 1. / 30, 0.1, 0.3} {
 		for _, epsilon := range []float64{0.5, 1, 2, 4, 8} {
 			for _, rounds := range []int{10, 100, 300} {
-				p := made(t, with(study(RDP, epsilon), func(in *Input) { in.SamplingRate, in.Rounds = rate, rounds }))
+				p := made(t, with(study(accountant.RDP, epsilon), func(in *Input) { in.SamplingRate, in.Rounds = rate, rounds }))
 				require.GreaterOrEqual(t, *p.Ledger.Rounds, uint64(rounds), "q %v, epsilon %v", rate, epsilon)
 				require.LessOrEqual(t, p.Ledger.Epsilon, epsilon)
 				require.NotContains(t, strings.Join(p.Warnings, "\n"), "the chain's ledger")
@@ -242,7 +243,7 @@ func TestWarnings(t *testing.T) {
 			"--group of such a table, or --examples 3000, which counts groups, or steps"},
 		{"delta of groups", func(in *Input) { in.Delta, in.Units = 1e-3, "groups" }, "delta 0.001 is above 1/groups = " +
 			"0.00033: publishing one group in full would be within it; take 3e-05 or less"},
-		{"ledger", func(in *Input) { in.Accountant, in.NoiseMultiplier, in.Epsilon = PLD, 0, 4 },
+		{"ledger", func(in *Input) { in.Accountant, in.NoiseMultiplier, in.Epsilon = accountant.PLD, 0, 4 },
 			"of 100 rounds with a budget of epsilon 4: a budget of epsilon 4."},
 		{"floor", func(in *Input) { in.NoiseFloor = false }, "no noise floor: a vector without noise is admitted"},
 	} {
@@ -256,7 +257,9 @@ func TestWarnings(t *testing.T) {
 
 // TestCures: the change that a warning proposes removes the warning.
 func TestCures(t *testing.T) {
-	first := made(t, with(twenty, func(in *Input) { in.Accountant, in.NoiseMultiplier, in.Epsilon = PLD, 0, 4 }))
+	first := made(t, with(twenty, func(in *Input) {
+		in.Accountant, in.NoiseMultiplier, in.Epsilon = accountant.PLD, 0, 4
+	}))
 	require.Less(t, *first.Ledger.Rounds, uint64(100))
 	costs, err := accountant.ChainCosts(accountant.Mechanism{SamplingRate: 0.1,
 		NoiseMultiplier: first.Ledger.LeastMultiplier})
@@ -324,7 +327,7 @@ func TestErrors(t *testing.T) {
 		{func(in *Input) { in.Rule = "vote" }, `"vote"`},
 		{func(in *Input) { in.Participants, in.Byzantine = 1, 0 }, "rule multi-krum cannot aggregate N-f gradients of N = " +
 			"1 participants"},
-		{func(in *Input) { in.Accountant = Analytic }, "accountant analytic needs sampling rate 1, not 0.1"},
+		{func(in *Input) { in.Accountant = accountant.Analytic }, "accountant analytic needs sampling rate 1, not 0.1"},
 	} {
 		_, err := Make(with(defaults, c.change))
 		require.ErrorIs(t, err, ErrInput, c.want)
@@ -336,7 +339,7 @@ func TestErrors(t *testing.T) {
 		func(in *Input) { in.NoiseMultiplier, in.Epsilon = 0, -1 },
 		func(in *Input) { in.NoiseMultiplier, in.Epsilon, in.Accountant = 0, -1, Lemma1 },
 		func(in *Input) { in.Delta, in.Accountant = 0, Lemma1 },
-		func(in *Input) { in.NoiseMultiplier, in.Accountant = 0.001, PLD },
+		func(in *Input) { in.NoiseMultiplier, in.Accountant = 0.001, accountant.PLD },
 	} {
 		_, err := Make(with(defaults, change))
 		require.ErrorIs(t, err, accountant.ErrParameter)
@@ -368,15 +371,15 @@ func TestWrite(t *testing.T) {
 	assert.Contains(t, text(study(Lemma1, 1)), "NO GUARANTEE: lemma1 calls it epsilon 1 at delta 1e-06; by RDP "+
 		"it is 0.2769")
 	assert.Contains(t, text(study(Lemma1, 1)), "Lemma 1 (paper)")
-	assert.NotContains(t, text(study(RDP, 1)), "Lemma 1", "it says nothing of a noise with a guarantee")
-	assert.Contains(t, text(study(RDP, 1)), "after all rounds; a budget of the target pays for 100 rounds\n")
-	p, b := made(t, study(RDP, 1)), bytes.Buffer{} // epsilon 0.9912
+	assert.NotContains(t, text(study(accountant.RDP, 1)), "Lemma 1", "it says nothing of a noise with a guarantee")
+	assert.Contains(t, text(study(accountant.RDP, 1)), "after all rounds; a budget of the target pays for 100 rounds\n")
+	p, b := made(t, study(accountant.RDP, 1)), bytes.Buffer{} // epsilon 0.9912
 	p.Unit, p.Neighbours = "example", "neighbouring data sets differ by one"
 	p.Text(&b)
 	assert.Contains(t, b.String(), "at most 2.695 times as probable with the one example as without, plus delta\n")
 	assert.Contains(t, b.String(), "protected  one example, of the 15000 of each participant: neighbouring data sets")
 	assert.Contains(t, b.String(), "a patient with several rows or images is protected by a group alone")
-	assert.Contains(t, text(study(RDP, 1)), "not measured: no run had")
+	assert.Contains(t, text(study(accountant.RDP, 1)), "not measured: no run had")
 	assert.NotContains(t, text(with(defaults, func(in *Input) { in.NoiseMultiplier = 1e-4; in.LearningRate = 1e-12 })),
 		"Lemma")
 	assert.Equal(t, "999 B", formatSize(999))
@@ -400,7 +403,7 @@ func ExampleMake() {
 		Participants: 7, Byzantine: 2, Rule: "nnm+trimmed-mean", Model: model.Spec{Inputs: 196, Classes: 10},
 		Width:      gradients.Int8,
 		NoiseFloor: true, RoundTime: time.Second, Samples: 5000, SamplingRate: 0.1, Clip: 1, Momentum: 0.9, Rounds: 100,
-		Accountant: RDP, Epsilon: 3, Delta: 1e-6,
+		Accountant: accountant.RDP, Epsilon: 3, Delta: 1e-6,
 	})
 	if err != nil {
 		panic(err)

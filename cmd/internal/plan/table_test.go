@@ -142,7 +142,8 @@ func TestForecastText(t *testing.T) {
 	in := with(defaults, func(in *Input) {
 		in.Model = model.Spec{Inputs: 17, Classes: 2, NoBias: true, Logistic: true}
 		in.Rate, in.Momentum, in.Rounds, in.SamplingRate = 0.35, 1, 24, 1
-		in.Samples, in.Accountant, in.NoiseMultiplier, in.Epsilon, in.Unit, in.Rule = 600, Analytic, 0, 1, "example", "cge"
+		in.Samples, in.Accountant, in.NoiseMultiplier, in.Epsilon = 600, accountant.Analytic, 0, 1
+		in.Unit, in.Rule = "example", "cge"
 	})
 	text := func(in Input) string {
 		var b bytes.Buffer
@@ -198,7 +199,7 @@ func TestNoiseOfAllRounds(t *testing.T) {
 	require.Equal(t, few.Verdict, many.Verdict)
 	require.Contains(t, many.Verdict, "open: ")
 	require.Contains(t, of(5, 0.02).Verdict, "noise of 1.3 clip norms in the mean of all rounds, above 0.6, drowns")
-	require.Equal(t, Analytic, few.Accountant)
+	require.Equal(t, accountant.Analytic, few.Accountant)
 	require.InEpsilon(t, math.Sqrt(5)/few.NoiseMultiplier, *few.Mu, 1e-12)
 	require.Nil(t, made(t, defaults).Mu, "rounds sample")
 }
