@@ -1,6 +1,6 @@
 // Command tables trains the recognised tables, by the real workers and the real state machine without
-// a network, and prints one CSV line for each setting: means over the seeds with their standard
-// deviations. docs/TABLES.md has the lines of a whole run.
+// a network, and prints a CSV line for each setting, with -own one for each of three models: means over the seeds with
+// their standard deviations, in the order of the settings. docs/TABLES.md has the lines of a whole run.
 //
 // Usage: tables [-table NAME] [-epsilons 1,2,4] [-rows 0] [-seeds 3] [-first 1] [-attack NAME] [-rushing] [-own]
 // FOLDER, with the files that fetch writes. A table that is none of them has its schema in FOLDER/schema.json.
@@ -94,13 +94,20 @@ func (s setting) run(folder, only string, epsilons []float64) error {
 	}
 	fmt.Println("table,unit,N,epsilon,attack,auc,auc_sd,accuracy,accuracy_sd,brier,brier_sd,ece,ece_sd,units,noise,model")
 	const work = 1 << 20 // of a training: it justifies a core
-	errs := make([]error, len(settings))
-	gradients.InParallel(len(settings), work, func(i int) {
-		lines, err := settings[i].lines(folder)
-		if fmt.Print(lines); err != nil {
+	errs, lines := make([]error, len(settings)), make([]chan string, len(settings))
+	for i := range lines {
+		lines[i] = make(chan string, 1)
+	}
+	go gradients.InParallel(len(settings), work, func(i int) {
+		text, err := settings[i].lines(folder)
+		if err != nil {
 			errs[i] = fmt.Errorf("%+v: %w", settings[i], err)
 		}
+		lines[i] <- text
 	})
+	for _, text := range lines {
+		fmt.Print(<-text)
+	}
 	return errors.Join(errs...)
 }
 
@@ -189,16 +196,17 @@ func (s setting) models(p params.Params, seed uint64, data mnist.Data) ([][][]fl
 		return [][][]float64{{trained.Model}}, err
 	}
 	whole, err := spec.Inputs(data.Train)
+	if err != nil {
+		return nil, err
+	}
 	out := [][][]float64{{trained.Model}, nil, nil}
 	for _, part := range train.Evenly(data.Train, spec)[spec.Byzantine:] {
-		var ways []adapt.Way
-		if err == nil {
-			ways, err = adapt.Fit(whole.Subset(part), trained.Model)
-		}
+		ways, err := adapt.Fit(whole.Subset(part), trained.Model)
 		if err != nil {
 			return nil, err
 		}
-		out[1], out[2] = append(out[1], ways[3].Parameters), append(out[2], adapt.Best(ways).Parameters)
+		alone := ways[len(ways)-1]
+		out[1], out[2] = append(out[1], alone.Parameters), append(out[2], adapt.Best(ways).Parameters)
 	}
 	return out, nil
 }
