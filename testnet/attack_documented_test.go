@@ -1,4 +1,4 @@
-package attack_test
+package testnet_test
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ import (
 // document returns the text of a file of docs.
 func document(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/" + name)
+	text, err := os.ReadFile("../docs/" + name)
 	require.NoError(t, err)
 	return string(text)
 }

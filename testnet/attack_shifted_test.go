@@ -1,4 +1,4 @@
-package attack_test
+package testnet_test
 
 import (
 	"context"
