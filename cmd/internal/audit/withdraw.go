@@ -123,26 +123,20 @@ func withdrawal(initial, last *app.State, rounds []closed, participant uint32) (
 	hash := app.ModelHash(initial.Model)
 	w.Clean = ModelPoint{Initial: true, Height: initial.Height, Hash: hex.EncodeToString(hash[:])}
 	w.Now = w.Clean
+	has := func(r closed) bool { return slices.Contains(r.included, participant) }
+	first, newest := slices.IndexFunc(rounds, has), -1
 	for i, r := range rounds {
-		if w.Now = r.point; !slices.Contains(r.included, participant) {
-			if w.First == nil {
-				w.Clean = r.point
-			}
-			continue
+		if w.Now = r.point; has(r) {
+			newest = i
+			w.Gradients++
+		} else if newest < 0 {
+			w.Clean = r.point
 		}
-		if w.Last = &rounds[i].point; w.First == nil {
-			w.First = w.Last
-		}
-		w.Gradients++
 	}
 	repeated := rounds[len(rounds):]
-	for i := range rounds {
-		if w.First != nil && rounds[i].point == *w.First {
-			repeated = rounds[i:]
-		}
-		if w.Last != nil && rounds[i].point == *w.Last {
-			w.RoundsAfter = uint64(len(rounds) - 1 - i)
-		}
+	if first >= 0 {
+		w.First, w.Last = &rounds[first].point, &rounds[newest].point
+		repeated, w.RoundsAfter = rounds[first:], uint64(len(rounds)-1-newest)
 	}
 	w.Repeat = uint64(len(repeated))
 	for i := range last.Participants {
