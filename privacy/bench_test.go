@@ -39,8 +39,8 @@ func BenchmarkDiscreteNormal(b *testing.B) {
 func BenchmarkRelease(b *testing.B) {
 	for _, d := range []int{1970, 7850} {
 		b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
-			grid := gradients.Grid{Width: gradients.Int8, Step: privacy.StepFor(mnistPreset)}
-			m, sum := mechanism(b, mnistPreset, grid, d, privacy.NewSecureSource()), make([]float64, d)
+			grid := gradients.Grid{Width: gradients.Int8, Step: privacy.StepFor(usual)}
+			m, sum := mechanism(b, usual, grid, d, privacy.NewSecureSource()), make([]float64, d)
 			b.ReportAllocs()
 			for b.Loop() {
 				m.Release(sum)

@@ -12,9 +12,9 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// exact returns the mnistPreset with discrete noise.
+// exact returns the usual with discrete noise.
 func exact() privacy.Config {
-	c := mnistPreset
+	c := usual
 	c.Discrete = true
 	return c
 }

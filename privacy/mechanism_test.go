@@ -25,11 +25,11 @@ func mechanism(t testing.TB, c privacy.Config, grid gradients.Grid, dim int,
 // of squares over coordinates is chi-square in these units.
 func TestNoiseFollowsTheVarianceFactor(t *testing.T) {
 	const dim = 7850
-	m := mechanism(t, mnistPreset, fine, dim, privacy.NewTestSource(7))
+	m := mechanism(t, usual, fine, dim, privacy.NewTestSource(7))
 	zero := make([]float64, dim)
 	for release := 1; release <= 60; release++ {
 		_, report := m.Release(zero)
-		std := privacy.SubmittedStd(mnistPreset, release)
+		std := privacy.SubmittedStd(usual, release)
 		square := 0.0
 		for _, v := range m.Snapshot().Momentum {
 			square += v * v / (std * std)
@@ -45,7 +45,7 @@ func TestNoiseFollowsTheVarianceFactor(t *testing.T) {
 // between coordinates and between releases (which are a lag of 7,850 apart).
 func TestNoiseIsNormalAndIndependent(t *testing.T) {
 	const dim, releases = 7850, 134
-	config := mnistPreset
+	config := usual
 	config.Momentum = 0
 	m := mechanism(t, config, fine, dim, privacy.NewTestSource(8))
 	sum := make([]float64, dim)
@@ -110,8 +110,8 @@ func TestNoneIsMomentumAlone(t *testing.T) {
 
 // At the default step a coordinate of pure noise saturates beyond 15.9 standard deviations: never.
 func TestDefaultStep(t *testing.T) {
-	grid := gradients.Grid{Width: gradients.Int8, Step: privacy.StepFor(mnistPreset)}
-	m := mechanism(t, mnistPreset, grid, 1970, privacy.NewTestSource(10))
+	grid := gradients.Grid{Width: gradients.Int8, Step: privacy.StepFor(usual)}
+	m := mechanism(t, usual, grid, 1970, privacy.NewTestSource(10))
 	for range 100 {
 		v, report := m.Release(make([]float64, 1970))
 		assert.Zero(t, report.Saturated)
@@ -122,18 +122,18 @@ func TestDefaultStep(t *testing.T) {
 
 func TestTestSourceMakesReleasesReproducible(t *testing.T) {
 	release := func(seed uint64) gradients.Vector {
-		v, _ := mechanism(t, mnistPreset, fine, 50, privacy.NewTestSource(seed)).Release(make([]float64, 50))
+		v, _ := mechanism(t, usual, fine, 50, privacy.NewTestSource(seed)).Release(make([]float64, 50))
 		return v
 	}
 	assert.True(t, release(1).Equal(release(1)))
 	assert.False(t, release(1).Equal(release(2)))
-	secure, _ := mechanism(t, mnistPreset, fine, 50, privacy.NewSecureSource()).Release(make([]float64, 50))
-	again, _ := mechanism(t, mnistPreset, fine, 50, privacy.NewSecureSource()).Release(make([]float64, 50))
+	secure, _ := mechanism(t, usual, fine, 50, privacy.NewSecureSource()).Release(make([]float64, 50))
+	again, _ := mechanism(t, usual, fine, 50, privacy.NewSecureSource()).Release(make([]float64, 50))
 	assert.False(t, secure.Equal(again))
 }
 
 func TestReleasePanics(t *testing.T) {
-	m := mechanism(t, mnistPreset, fine, 2, privacy.NewTestSource(1))
+	m := mechanism(t, usual, fine, 2, privacy.NewTestSource(1))
 	assert.PanicsWithValue(t, "privacy: sum of dimension 3, want 2", func() { m.Release(make([]float64, 3)) })
 	assert.PanicsWithValue(t, "privacy: coordinate 1 of the sum is NaN, want a finite number",
 		func() { m.Release([]float64{0, math.NaN()}) })

@@ -17,7 +17,7 @@ import (
 // would have submitted.
 func TestRestoreContinuesTheRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		config := rapid.SampledFrom([]privacy.Config{mnistPreset, exact(), paper, none}).Draw(t, "config")
+		config := rapid.SampledFrom([]privacy.Config{usual, exact(), paper, none}).Draw(t, "config")
 		config.Momentum = rapid.OneOf(rapid.Float64Range(0, 0.999), rapid.Just(1.0)).Draw(t, "momentum")
 		seed := rapid.Uint64().Draw(t, "seed")
 		stop := rapid.IntRange(0, 20).Draw(t, "stop")
@@ -53,9 +53,9 @@ func TestRestoreContinuesTheRun(t *testing.T) {
 func TestResume(t *testing.T) {
 	const dim = 7850
 	zero := make([]float64, dim)
-	sums := mnistPreset
+	sums := usual
 	sums.Momentum = 1
-	for _, config := range []privacy.Config{mnistPreset, exact(), sums} {
+	for _, config := range []privacy.Config{usual, exact(), sums} {
 		for _, made := range []int{0, 1, 7, 500} {
 			m := mechanism(t, config, fine, dim, privacy.NewTestSource(uint64(made)))
 			m.Release(make([]float64, dim)) // what there was before is gone
@@ -85,14 +85,14 @@ func TestResume(t *testing.T) {
 // Nothing of the data survives, and two that resume do not agree.
 func TestResumeIsFreshNoise(t *testing.T) {
 	resume := func(first float64) []float64 {
-		m := mechanism(t, mnistPreset, fine, 3, privacy.NewTestSource(1))
+		m := mechanism(t, usual, fine, 3, privacy.NewTestSource(1))
 		m.Release([]float64{first, 0, 0})
 		m.Resume(4)
 		return m.Snapshot().Momentum
 	}
 	assert.Equal(t, resume(0), resume(1000))
-	a, b := mechanism(t, mnistPreset, fine, 3, privacy.NewSecureSource()),
-		mechanism(t, mnistPreset, fine, 3, privacy.NewSecureSource())
+	a, b := mechanism(t, usual, fine, 3, privacy.NewSecureSource()),
+		mechanism(t, usual, fine, 3, privacy.NewSecureSource())
 	a.Resume(4)
 	b.Resume(4)
 	assert.NotEqual(t, a.Snapshot().Momentum, b.Snapshot().Momentum)
@@ -120,7 +120,7 @@ func TestSnapshotCopies(t *testing.T) {
 }
 
 func TestRestoreErrors(t *testing.T) {
-	m := mechanism(t, mnistPreset, fine, 2, privacy.NewTestSource(1))
+	m := mechanism(t, usual, fine, 2, privacy.NewTestSource(1))
 	m.Release([]float64{1, 2})
 	before := m.Snapshot()
 	for _, c := range []struct {

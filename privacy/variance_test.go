@@ -59,10 +59,10 @@ func TestVarianceIsPortable(t *testing.T) {
 }
 
 func TestStandardDeviations(t *testing.T) {
-	assert.InEpsilon(t, 2.670/1500*0.1, privacy.SubmittedStd(mnistPreset, 1), 1e-12)
-	assert.InEpsilon(t, 2.670/1500*math.Sqrt(0.1/1.9), privacy.FinalStd(mnistPreset), 1e-12)
-	assert.InEpsilon(t, privacy.FinalStd(mnistPreset), privacy.SubmittedStd(mnistPreset, 500), 1e-12)
-	assert.Equal(t, privacy.FinalStd(mnistPreset)/8, privacy.StepFor(mnistPreset))
+	assert.InEpsilon(t, 2.670/1500*0.1, privacy.SubmittedStd(usual, 1), 1e-12)
+	assert.InEpsilon(t, 2.670/1500*math.Sqrt(0.1/1.9), privacy.FinalStd(usual), 1e-12)
+	assert.InEpsilon(t, privacy.FinalStd(usual), privacy.SubmittedStd(usual, 500), 1e-12)
+	assert.Equal(t, privacy.FinalStd(usual)/8, privacy.StepFor(usual))
 	for _, c := range []privacy.Config{paper, none} {
 		assert.Zero(t, privacy.SubmittedStd(c, 9))
 		assert.Zero(t, privacy.FinalStd(c))
