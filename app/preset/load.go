@@ -2,6 +2,7 @@ package preset
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,17 +71,7 @@ func explained(data []byte, err error) error {
 
 // wanted names what a field of a kind takes, in the words of JSON.
 func wanted(kind reflect.Kind) string {
-	switch kind {
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	case reflect.Float64:
-		return "a number"
-	}
-	return "a whole number in its range"
+	return cmp.Or(map[reflect.Kind]string{reflect.String: "a string", reflect.Bool: "true or false",
+		reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object", reflect.Float64: "a number",
+	}[kind], "a whole number in its range")
 }
