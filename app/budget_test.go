@@ -12,17 +12,17 @@ import (
 )
 
 // buildings are the three parts of the house with their budgets of lines of Go by hand, without tests and generated
-// files. The first prefix that fits a file decides. budget is what the part may have now: a change that takes
-// lines out lowers it, and an ADR alone raises it. goal is where it ends.
+// files. The first prefix that fits a file decides. budget is what the part may have: a change that takes lines
+// out lowers it, and an ADR alone raises it (ADR 50).
 var buildings = []struct {
-	name         string
-	budget, goal int
-	prefixes     []string
+	name     string
+	budget   int
+	prefixes []string
 }{
-	{"laboratory", 13_460, 13_300, []string{"testnet/", "docs/", "cmd/spdl-lab/", "cmd/internal/cli/lab/",
+	{"laboratory", 13_460, []string{"testnet/", "docs/", "cmd/spdl-lab/", "cmd/internal/cli/lab/",
 		"cmd/internal/cli/testnet/", "cmd/internal/cli/experiment/", "cmd/internal/cli/report/", "cmd/internal/history/"}},
-	{"product", 30_600, 24_000, []string{"cmd/"}},
-	{"chain", 48_500, 46_000, []string{""}},
+	{"product", 30_490, []string{"cmd/"}},
+	{"chain", 48_490, []string{""}},
 }
 
 // TestBudgets: no building is larger than its budget, and no budget leaves room for more than a small change.
@@ -57,7 +57,7 @@ func TestBudgets(t *testing.T) {
 	const room = 300
 	for _, b := range buildings {
 		n := lines[b.name]
-		t.Logf("%-10s %6d lines, budget %d, goal %d", b.name, n, b.budget, b.goal)
+		t.Logf("%-10s %6d lines, budget %d", b.name, n, b.budget)
 		require.LessOrEqual(t, n, b.budget, "%s: name the lines that leave for what came", b.name)
 		require.LessOrEqual(t, b.budget-n, room, "%s has %d lines: lower its budget", b.name, n)
 	}
