@@ -1,8 +1,6 @@
 package rules
 
-import (
-	"github.com/spdl/spdl/krum"
-)
+import "github.com/spdl/spdl/krum"
 
 // krumRule returns the input with the lowest sum of squared distances to its N-f-2 nearest other
 // inputs; of equal sums the lower position wins.

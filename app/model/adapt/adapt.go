@@ -243,7 +243,7 @@ func fit(rows mnist.Features, centre []float64, metric mat.Symmetric, start []fl
 
 // derivatives returns the first and the second derivatives of the sum of the losses, added up by blocks of rows.
 func derivatives(rows mnist.Features, w []float64) (*mat.VecDense, *mat.SymDense) {
-	d, block, row := len(w), min(256, rows.Len()), make([]float64, len(w))
+	d, block, row := len(w), min(256, max(1, rows.Len())), make([]float64, len(w))
 	slope, curve, x := mat.NewVecDense(d, nil), mat.NewSymDense(d, nil), mat.NewDense(d, block, nil)
 	for from := 0; from < rows.Len(); from += block {
 		x.Zero()
