@@ -53,12 +53,13 @@
 //
 // # Where to look
 //
-//   - A gradient's way: [State.Admit] (CheckTx), [State.DraftAggregate] (its leader), [State.Assemble],
-//     [State.Execute]. Its fate is a [Contribution] of the [Record]; chainview.Verdict.Why explains it.
+//   - A gradient's way: [State.Admit] (CheckTx), [State.DraftAggregate] (its leader; mayCloseWith in liveness.go says
+//     without whom), [State.Assemble], [State.Execute], in which State.aggregate asks the rule. Its fate is a
+//     [Contribution] of the [Record], written by State.record; chainview.Verdict.Why explains it.
 //   - Lateness: liveness.go, with [State.Required], [State.RestEnds] and [State.MayPresent].
 //   - Election: election.go, with [State.OpenView].
-//   - An approval's way: approve.go counts it, and boundary.go enacts the proposal. A vote is a
-//     validator's: CometBFT has it, and asks abci.Application.ProcessProposal before.
+//   - An approval's way: approve.go takes it, State.count in proposal.go counts, and boundary.go enacts the proposal.
+//     A vote is a validator's: CometBFT has it, and asks abci.Application.ProcessProposal before.
 //
 // # Purity
 //

@@ -42,11 +42,11 @@
 //
 // # Where a question is answered
 //
-//   - Why was a gradient left out? [Verdict].Why in verdict.go: [Verdicts] explains the round's
-//     [app.Record], and [Witness.Tell] adds what this node saw. spdl query round and the round's page
-//     print it.
-//   - Who decides that a participant is suspect? [Standing.Judge] in judgement.go, and nobody else.
-//     [Standings] counts the rounds for it, the table measures has the shares, and Reasons say why.
+//   - Why was a gradient left out? [Verdict].Why in verdict.go: [Verdicts] explains the round's [app.Record], which
+//     spdl query round prints with what the node rejected. On the round's page [Witness.Tell] adds all that it saw.
+//   - Who decides that a participant is suspect? [Standing.Judge] in judgement.go, and nobody else, by the offences
+//     that the chain proved (app/evidence.go, app/misbehavior.go). [Standings] and reports count the rounds for the
+//     milder alarms, the table measures has the shares, and Reasons say why.
 //   - What did it do in all rounds? [Tally], by [Add]. As a leader? [Leads].
 //   - What became of a proposal? [Reader.Governance], from approvals and withdrawals.
 //   - Who voted for a block? [Reader.VotesOn]. Votes are those of validators, in CometBFT.

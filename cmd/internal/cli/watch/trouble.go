@@ -22,8 +22,8 @@ func (g *Glance) troubles(judged []chainview.Standing) []Trouble {
 	for _, s := range judged {
 		reputation[s.Participant] = s.Reputation
 		x := Trouble{s.Participant, chainview.Rank(s.Alarm), s.Reasons}
-		if s.Offences > 0 { // the first reason counts them
-			x.Level, x.Reasons = 3, append(g.proven(s.Participant), s.Reasons[1:]...)
+		if s.Alarm == chainview.Suspect { // the first reason counts the offences
+			x.Reasons = append(g.proven(s.Participant), s.Reasons[1:]...)
 		}
 		if x.Level > 0 && s.Active {
 			out = append(out, x)
