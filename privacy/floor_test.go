@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/privacy/floor"
 )
 
-// setting is the default usual's for N=4.
+// setting is the default preset's for N=4.
 func setting() (privacy.Config, floor.Noise) {
 	c := privacy.Config{Kind: privacy.Gaussian, Clip: 1, NoiseMultiplier: 2.67, ExpectedBatch: 1500, Momentum: 0.9}
 	return c, floor.Noise{

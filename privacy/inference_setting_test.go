@@ -14,8 +14,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// ErrSetting is wrapped by the errors of this package, beside those of the model and the mechanism.
-var ErrSetting = errors.New("inference: bad setting")
+// ErrSetting is wrapped by the errors of a setting of the attack, beside those of the model and the mechanism.
+var ErrSetting = errors.New("privacy: bad setting of the attack")
 
 // Setting is a worker under attack. All of it is known to the observer.
 type Setting struct {

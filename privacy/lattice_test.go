@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// exact returns the usual with discrete noise.
+// exact returns usual, the preset, with discrete noise.
 func exact() privacy.Config {
 	c := usual
 	c.Discrete = true

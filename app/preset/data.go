@@ -1,7 +1,9 @@
 package preset
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/spdl/spdl/app/model/table"
@@ -61,8 +63,11 @@ func (s Source) readSchema() (Data, error) {
 			s.Schema)
 	}
 	t, err := load[params.Table](s.Schema)
+	if errors.Is(err, errNoObject) || errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w (spdl schema draft makes a schema of a table)", err)
+	}
 	if err != nil {
-		return Data{}, fmt.Errorf("%w (spdl schema draft makes a schema of a table)", err)
+		return Data{}, err
 	}
 	if len(t.Classes) < 2 || len(t.Columns) == 0 {
 		return Data{}, fmt.Errorf("%s: the schema has %d classes and %d columns, want at least 2 and 1: spdl schema draft "+

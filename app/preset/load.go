@@ -45,6 +45,8 @@ func load[T any](file string) (value T, err error) {
 	return value, nil
 }
 
+var errNoObject = errors.New("want a JSON object")
+
 // explained returns the error of a JSON file with line and column, or says that the file holds something else.
 func explained(data []byte, err error) error {
 	var syntax *json.SyntaxError
@@ -52,14 +54,14 @@ func explained(data []byte, err error) error {
 	var at int64
 	switch start := bytes.TrimSpace(data); {
 	case len(start) == 0:
-		return errors.New("the file is empty, want a JSON object")
+		return fmt.Errorf("the file is empty, %w", errNoObject)
 	case start[0] != '{':
 		line, _, _ := bytes.Cut(start, []byte("\n"))
-		return fmt.Errorf("the file begins with %#.40q, want a JSON object", line)
+		return fmt.Errorf("the file begins with %#.40q, %w", line, errNoObject)
 	case errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax): // a Decoder's offset is not one of the file
 		at, err = max(0, syntax.Offset-1), syntax
 	case errors.As(err, &kind):
-		at, err = max(0, kind.Offset-1), fmt.Errorf("%s is of kind %s, want %s", kind.Field, kind.Value,
+		at, err = max(0, kind.Offset-1), fmt.Errorf("%s: found %s, want %s", kind.Field, kind.Value,
 			wanted(kind.Type.Kind()))
 	default:
 		return err
@@ -72,6 +74,6 @@ func explained(data []byte, err error) error {
 // wanted names what a field of a kind takes, in the words of JSON.
 func wanted(kind reflect.Kind) string {
 	return cmp.Or(map[reflect.Kind]string{reflect.String: "a string", reflect.Bool: "true or false",
-		reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object", reflect.Float64: "a number",
+		reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object", reflect.Float64: "a number in its range",
 	}[kind], "a whole number in its range")
 }

@@ -39,10 +39,10 @@ func TestLoad(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for text, want := range map[string]string{
-		`{"inputs":"3"}`:   "line 1, column 13: inputs is of kind string, want a whole number in its range",
-		`{"inputs":-1}`:    "inputs is of kind number -1, want a whole number in its range",
-		`{"kind":[]}`:      "kind is of kind array, want a string",
-		`{"tensors":true}`: "tensors is of kind bool, want a list",
+		`{"inputs":"3"}`:   "line 1, column 13: inputs: found string, want a whole number in its range",
+		`{"inputs":-1}`:    "inputs: found number -1, want a whole number in its range",
+		`{"kind":[]}`:      "kind: found array, want a string",
+		`{"tensors":true}`: "tensors: found bool, want a list",
 	} {
 		_, err = LoadModel(write([]byte(text)))
 		require.ErrorContains(t, err, want)

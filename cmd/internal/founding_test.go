@@ -340,7 +340,11 @@ func TestRelaysOfEntries(t *testing.T) {
 
 	folder, all = people(t)
 	require.Empty(t, upTo(t, folder, all, founding.KindEntry).Relays())
-	for _, bad := range [][]string{{"relay.example.org:26656"}, {relay(1) + "," + relay(2)}, make([]string, 17)} {
+	var seventeen []string // one more than an entry takes
+	for i := range 17 {
+		seventeen = append(seventeen, relay(i))
+	}
+	for _, bad := range [][]string{{"relay.example.org:26656"}, {relay(1) + "," + relay(2)}, seventeen} {
 		folder, all = people(t)
 		all[1].relays = bad
 		all[1].enter(t, folder)

@@ -22,7 +22,7 @@ import (
 	"github.com/spdl/spdl/testnet"
 )
 
-// net is a localnet that has learnt, a client of its first node and a header of
+// localnet is a net that has learnt, a client of its first node and a header of
 // it that is trusted.
 type localnet struct {
 	*client.Client

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spdl/spdl/cmd/internal/modelfile"
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
 // rewritten returns an archive as numpy.savez_compressed writes it: with headers of version 1.0, in

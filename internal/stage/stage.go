@@ -42,7 +42,8 @@ func Pick[T any](check, test, long T) T {
 	return test
 }
 
-// Turn is the environment variable of CI's gate, 0 to 4: a fifth of the tests of OnlyLong run, others with each commit.
+// Turn is the environment variable of CI's gate, 0 to 4: a fifth of the tests of OnlyLong run. The commit's hash
+// chooses which.
 const Turn = "SPDL_TEST_TURN"
 
 // OnlyLong skips a test of more than some seconds, but in the long stage and when its turn has come: never for good.

@@ -17,7 +17,7 @@ import (
 	rpchttp "github.com/cometbft/cometbft/rpc/client/http"
 )
 
-// bundleTimeout bounds each question to the node.
+// bundleTimeout bounds each question to the node, whose profiles take longer than answers (askTimeout).
 const bundleTimeout = 10 * time.Second
 
 // errSilent means that no node answers.

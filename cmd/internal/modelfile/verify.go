@@ -63,7 +63,7 @@ func Fresh(b *types.LightBlock, now time.Time, most time.Duration) error {
 	return nil
 }
 
-// Checked is a file of a name that agrees with its own proof. Offline and Against verify that the
+// Checked is a named file that agrees with its own proof. Offline and Against verify that the
 // proof leads to the chain.
 type Checked struct {
 	*File

@@ -1,6 +1,6 @@
 // Package node has the commands of a node and its home: init, start, config, backup, restore, show-node-id,
-// show-validator, version, reset-state and unsafe-reset-all. Also worker, which runs workers without a node; signer,
-// which keeps keys in a process of its own; and keys, with the identity of a home for other commands.
+// show-validator, version, reset-state and unsafe-reset-all. It also has worker, which runs workers without a node,
+// signer, which keeps keys in a process of its own, and keys, with the identity of a home for other commands.
 package node
 
 import (

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -57,7 +58,7 @@ func merge(files, without []string) (out table.Draft, err error) {
 	for i, file := range files {
 		var d table.Draft
 		data, err := os.ReadFile(file)
-		if err == nil && (json.Unmarshal(data, &d) != nil || d.Schema.Label == "") {
+		if err == nil && (json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &d) != nil || d.Schema.Label == "") {
 			d.Schema, err = Read(file)
 		}
 		if err != nil {
