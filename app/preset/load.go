@@ -74,6 +74,6 @@ func explained(data []byte, err error) error {
 // wanted names what a field of a kind takes, in the words of JSON.
 func wanted(kind reflect.Kind) string {
 	return cmp.Or(map[reflect.Kind]string{reflect.String: "a string", reflect.Bool: "true or false",
-		reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object", reflect.Float64: "a number in its range",
-	}[kind], "a whole number in its range")
+		reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object",
+		reflect.Float64: "a number in its range"}[kind], "a whole number in its range")
 }
