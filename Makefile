@@ -43,7 +43,7 @@ check: build lint ## the inner loop: build, vet, linters, short tests of what ch
 	$(TEST) -short ./...
 
 .PHONY: test
-test: ## all tests, some of them with fewer cases than test-long: about 11 minutes of CPU without a cache
+test: ## all tests, some of them with fewer cases than test-long: 11 to 14 minutes of CPU without a cache
 	$(TEST) ./...
 
 .PHONY: test-long
