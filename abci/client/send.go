@@ -87,25 +87,6 @@ func (c *Client) EnactmentAt(ctx context.Context, height int64, proposal string)
 	return EnactmentIn(events, height, proposal), err
 }
 
-// EnactmentOf returns the last enactment of a proposal. The argument prefix has the first hexadecimal digits of the
-// proposal's id. It returns nil if the node's index has no such enactment.
-func (c *Client) EnactmentOf(ctx context.Context, prefix string) (*Enactment, error) {
-	one, last := 1, int64(0)
-	for _, event := range []string{"enactment", "discard"} {
-		found, err := c.rpc.BlockSearch(ctx, fmt.Sprintf("%s.proposal CONTAINS '%s'", event, prefix), &one, &one, "desc")
-		if err != nil {
-			return nil, err
-		}
-		if len(found.Blocks) > 0 {
-			last = max(last, found.Blocks[0].Block.Height)
-		}
-	}
-	if last == 0 {
-		return nil, nil
-	}
-	return c.EnactmentAt(ctx, last, prefix)
-}
-
 // EnactmentIn returns the enactment of a proposal. It searches events, the events of the block at the given height,
 // and returns nil if they have no such enactment. The argument proposal is the proposal's id or a prefix of the id.
 func EnactmentIn(events []abcitypes.Event, height int64, proposal string) *Enactment {

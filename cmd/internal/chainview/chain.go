@@ -31,9 +31,10 @@ type RPC interface {
 	BlockchainInfo(ctx context.Context, minHeight, maxHeight int64) (*ctypes.ResultBlockchainInfo, error)
 	Block(ctx context.Context, height *int64) (*ctypes.ResultBlock, error)
 	BlockByHash(ctx context.Context, hash []byte) (*ctypes.ResultBlock, error)
+	BlockResults(ctx context.Context, height *int64) (*ctypes.ResultBlockResults, error)
+	BlockSearch(ctx context.Context, query string, page, perPage *int, orderBy string) (*ctypes.ResultBlockSearch, error)
 	Tx(ctx context.Context, hash []byte, prove bool) (*ctypes.ResultTx, error)
 	Commit(ctx context.Context, height *int64) (*ctypes.ResultCommit, error)
-	BlockResults(ctx context.Context, height *int64) (*ctypes.ResultBlockResults, error)
 	TxSearch(ctx context.Context, query string, prove bool, page, perPage *int, orderBy string) (*ctypes.ResultTxSearch,
 		error)
 	NetInfo(ctx context.Context) (*ctypes.ResultNetInfo, error)

@@ -2,6 +2,7 @@ package chainview
 
 import (
 	"cmp"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -20,8 +21,8 @@ import (
 )
 
 // The max numbers of transactions of a kind, of approvals, and of past proposals that a Reader
-// requests, and of consecutive blocks in which it looks for the enactment of a proposal.
-const readProposals, readApprovals, pastProposals, boundaryBlocks = 20, 100, 20, 8
+// requests, and of blocks in which it looks for the end of a proposal before it asks the node's index.
+const readProposals, readApprovals, pastProposals, nearBlocks = 20, 100, 20, 8
 
 // proposing are the kinds of transactions that wait for a round boundary.
 var proposing = []tx.Kind{tx.KindJoin, tx.KindRemove, tx.KindRestore, tx.KindRotate, tx.KindStartEpoch, tx.KindUpgrade}
@@ -61,11 +62,8 @@ type ballot struct {
 	titles    map[string]string   // by id
 	past      []Proposal          // those that no longer wait, newest first
 	approvals map[string][]uint32 // participants, by id
-
-	// complete says that past has all proposals since the node's first block that no longer wait.
-	complete bool
-
-	last map[string]int64 // height of the last approval or withdrawal, by id
+	complete  bool                // past has all proposals since the node's first block that no longer wait
+	last      map[string]int64    // height of the last approval or withdrawal, by id
 }
 
 // ballot searches for the transactions of proposals and approvals. A node without an index has none.
@@ -193,19 +191,6 @@ func titleOf(kind tx.Kind, d app.Description, names map[string]string) string {
 	return d.Summary
 }
 
-// heights returns the heights at which the chain may have ended a past proposal: the blocks after its last approval or
-// withdrawal, the next of the boundaries, which are sorted, and the height at which it expires, up to the last block.
-func (b *ballot) heights(p Proposal, last int64, boundaries []int64) []int64 {
-	from := max(p.Height, b.last[p.ID])
-	next, _ := slices.BinarySearch(boundaries, from)
-	heights := append(slices.Clone(boundaries[next:min(next+boundaryBlocks, len(boundaries))]), p.Height+app.Lifetime)
-	for i := range int64(boundaryBlocks) {
-		heights = append(heights, from+i)
-	}
-	slices.Sort(heights)
-	return slices.DeleteFunc(slices.Compact(heights), func(height int64) bool { return height > last })
-}
-
 // Decided is a proposal that no longer waits, with its outcome.
 type Decided struct {
 	Proposal
@@ -284,25 +269,16 @@ type Governance struct {
 // Governance reads the proposals from the node's index of transactions.
 func (r *Reader) Governance() Governance {
 	m, running := Ask[query.Membership](r, "/membership"), Ask[params.Params](r, "/params")
-	epochs, status := r.Epochs(), Ask[query.Status](r, "/status")
 	cast := r.ballot(m)
+	past := r.decided(cast, m)
 	if r.err != nil {
 		return Governance{}
 	}
-	var boundaries []int64 // heights at which rounds closed
-	course, err := r.Now()
-	for _, p := range course.Points {
-		boundaries = append(boundaries, int64(p.Height))
+	open := OpenProposals(m, running, cast.titles)
+	for i := range open {
+		open[i].Time = r.blockTime(int64(open[i].Height))
 	}
-	b := Governance{Membership: m, Open: OpenProposals(m, running, cast.titles), Complete: cast.complete}
-	b.Past = cast.decide(m, epochs, int64(status.Height), boundaries, err == nil, r.outcome)
-	for i := range b.Open {
-		b.Open[i].Time = r.blockTime(int64(b.Open[i].Height))
-	}
-	for i := range b.Past {
-		b.Past[i].Time = r.blockTime(b.Past[i].Outcome.At)
-	}
-	return b
+	return Governance{m, open, past, cast.complete}
 }
 
 // blockTime returns the time of the block at a height, nil if it is unknown.
@@ -314,22 +290,13 @@ func (r *Reader) blockTime(height int64) *time.Time {
 	return nil
 }
 
-// decide returns the past proposals with their outcomes, which find looks for at heights up to the last. The
-// boundaries are the heights at which rounds closed, all of them if they are known.
-func (b *ballot) decide(m query.Membership, epochs []query.EpochState, last int64, boundaries []int64, known bool,
-	find func(id string, heights []int64) Outcome) []Decided {
-	for _, e := range epochs {
-		boundaries = append(boundaries, int64(e.Opened)-1)
-	}
-	slices.Sort(boundaries)
+// decided returns the past proposals of a ballot with their outcomes.
+func (r *Reader) decided(b *ballot, m query.Membership) []Decided {
 	all := []Decided{}
 	for _, p := range b.past {
-		d := Decided{Proposal: p, Approvals: b.approvals[p.ID], Outcome: find(p.ID, b.heights(p, last, boundaries))}
-		switch {
-		case d.Outcome.State == Dropped && !known && len(d.Approvals) >= m.Threshold:
-			d.Outcome.State = Unknown // a later round boundary may have enacted it
-		case d.Outcome.State == Dropped:
-			d.Outcome.Why = p.whyDropped(m, epochs)
+		d := Decided{Proposal: p, Approvals: b.approvals[p.ID], Outcome: r.outcome(p.ID, max(p.Height, b.last[p.ID]))}
+		if d.Time = r.blockTime(d.Outcome.At); d.Outcome.State == Dropped {
+			d.Outcome.Why = p.whyDropped(m, r.Epochs())
 		}
 		for _, q := range m.Members {
 			if slices.Contains(d.Approvals, q.Index) {
@@ -356,32 +323,63 @@ func (p Proposal) whyDropped(m query.Membership, epochs []query.EpochState) stri
 }
 
 // outcome returns the outcome of a proposal that no longer waits, and caches it once it is known. It looks for the
-// proposal's end in the events of the blocks at the heights. A Join may have waited several times: the first of the
-// heights is part of the key.
-func (r *Reader) outcome(id string, heights []int64) Outcome {
-	key := fmt.Sprint(id, heights[:min(1, len(heights))])
+// proposal's end in the events of the blocks after its last approval or withdrawal and of the last two, and then in the
+// node's index, which answers with whole blocks. A Join may have waited several times: the height is part of the key.
+func (r *Reader) outcome(id string, from int64) Outcome {
+	key, last := fmt.Sprint(id, from), int64(Ask[query.Status](r, "/status").Height)
 	if out, ok := r.outcomes.Cached(key); ok {
 		return out
 	}
+	var end *client.Enactment
+	for height := from; end == nil && height <= last; height++ {
+		if height == from+nearBlocks {
+			height = max(height, last-1) // the index may lack the last two
+		}
+		if results, err := r.rpc.BlockResults(r.Ctx, &height); err == nil {
+			end = client.EnactmentIn(results.FinalizeBlockEvents, height, id)
+		}
+	}
+	if end == nil {
+		var err error
+		if end, err = EnactmentOf(r.Ctx, r.rpc, id); err != nil {
+			return Outcome{State: Unknown}
+		}
+	}
 	out := Outcome{State: Dropped}
-	for _, height := range heights {
-		results, err := r.rpc.BlockResults(r.Ctx, &height)
-		if err != nil { // not kept, or not answered
-			out.State = Unknown
-			continue
-		}
-		if e := client.EnactmentIn(results.FinalizeBlockEvents, height, id); e != nil {
-			out = Outcome{State: cmp.Or(e.Discarded, Enacted), At: height, Who: e.Participant}
-			if rule, rest := app.SplitRule(e.Refused); rule != "" {
-				out.State, out.Why = Rejected, rest+" ("+rule+")"
-			} else if e.Refused != "" {
-				out.State, out.Why = Rejected, e.Refused
-			}
-			break
-		}
+	if end != nil {
+		out = Outcome{State: cmp.Or(end.Discarded, Enacted), At: end.Height, Who: end.Participant, Why: end.Refused}
 	}
-	if out.State != Unknown {
-		r.outcomes.Put(key, out)
+	if rule, rest := app.SplitRule(out.Why); rule != "" {
+		out.Why = rest + " (" + rule + ")"
 	}
+	if out.Why != "" {
+		out.State = Rejected
+	}
+	r.outcomes.Put(key, out)
 	return out
+}
+
+// EnactmentOf returns the last enactment of a proposal, by the first hexadecimal digits of the proposal's id. It
+// returns nil if the node's index of blocks has none, and an error if the node has no index, or not the block.
+func EnactmentOf(ctx context.Context, rpc RPC, prefix string) (*client.Enactment, error) {
+	one, last := 1, int64(0)
+	for _, event := range []string{"enactment", "discard"} {
+		found, err := rpc.BlockSearch(ctx, event+".proposal CONTAINS '"+prefix+"'", &one, &one, "desc")
+		switch {
+		case err != nil:
+			return nil, err
+		case len(found.Blocks) > 0:
+			last = max(last, found.Blocks[0].Block.Height)
+		case found.TotalCount > 0:
+			return nil, fmt.Errorf("%w: the block that ended proposal %s", ErrNotFound, prefix)
+		}
+	}
+	if last == 0 {
+		return nil, nil
+	}
+	results, err := rpc.BlockResults(ctx, &last)
+	if err != nil {
+		return nil, err
+	}
+	return client.EnactmentIn(results.FinalizeBlockEvents, last, prefix), nil
 }

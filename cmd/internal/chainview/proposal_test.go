@@ -3,11 +3,12 @@ package chainview
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"testing"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
-
 	ctypes "github.com/cometbft/cometbft/rpc/core/types"
+	cmttypes "github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/query"
@@ -64,31 +65,55 @@ func TestCount(t *testing.T) {
 	require.EqualValues(t, 9, b.last["ab"], "the chain may have ended it there")
 }
 
-// TestDecide: a proposal that was found nowhere is dropped where all round boundaries are known. Where they are not,
-// one with enough approvals may have been enacted at another.
-func TestDecide(t *testing.T) {
-	b := &ballot{past: []Proposal{{ID: "ab", Height: 3}}, approvals: map[string][]uint32{"ab": {0, 1}}}
-	decide := func(threshold int, boundaries []int64) string {
-		all := b.decide(query.Membership{Threshold: threshold}, []query.EpochState{{Opened: 9}}, 20, boundaries,
-			boundaries != nil,
-			func(_ string, heights []int64) Outcome {
-				require.Contains(t, heights, int64(8), "the block before an epoch")
-				return Outcome{State: Dropped}
-			})
-		require.Len(t, all, 1)
-		require.Equal(t, []uint32{0, 1}, all[0].Approvals)
-		return all[0].Outcome.State
-	}
-	require.Equal(t, Unknown, decide(2, nil))
-	require.Equal(t, Dropped, decide(3, nil))
-	require.Equal(t, Dropped, decide(2, []int64{5}))
+// TestDecided: the end of a proposal is looked for from its last approval on, and a dropped one says why.
+func TestDecided(t *testing.T) {
+	by := uint32(1)
+	b := &ballot{past: []Proposal{{ID: "good", Height: 3}, {ID: "other", proposer: &by}},
+		approvals: map[string][]uint32{"good": {0, 1}}, last: map[string]int64{"good": 20}}
+	n := &ending{height: 23, indexed: true}
+	all := New(n, n, Options{}).Reader(t.Context()).decided(b, query.Membership{Members: []query.Member{{Index: 1}}})
+	require.Len(t, all, 2)
+	require.Equal(t, []uint32{0, 1}, all[0].Approvals)
+	require.Equal(t, Outcome{State: Enacted, At: 23}, all[0].Outcome)
+	require.Equal(t, 4+10+2, n.asked, "results of blocks 20 to 23, and for the other of ten blocks and two searches")
+	require.Equal(t, Outcome{State: Dropped, Why: "its proposer has left"}, all[1].Outcome)
 }
 
-// ending is a node whose block of a height ends proposals.
+// ending is a node whose block of a height ends proposals, and whose index may have it.
 type ending struct {
 	RPC
-	height int64
-	asked  int
+	height, kept int64 // kept is the first height that the node has
+	indexed      bool
+	asked        int
+}
+
+func (n *ending) Query(_ context.Context, _ string, answer any) error {
+	if status, ok := answer.(*query.Status); ok {
+		status.Height = 60
+	}
+	return nil
+}
+
+func (n *ending) BlockchainInfo(context.Context, int64, int64) (*ctypes.ResultBlockchainInfo, error) {
+	return nil, errors.New("not kept")
+}
+
+func (n *ending) BlockSearch(_ context.Context, search string, _, _ *int, _ string) (*ctypes.ResultBlockSearch, error) {
+	if n.asked++; !n.indexed {
+		return nil, errors.New("block indexing is disabled")
+	}
+	found := &ctypes.ResultBlockSearch{}
+	for id, event := range map[string]string{"good": "enactment", "bad": "enactment", "back": "discard",
+		"late": "discard"} {
+		if search == event+".proposal CONTAINS '"+id+"'" {
+			found.TotalCount = 1
+		}
+	}
+	if found.TotalCount > 0 && n.height >= n.kept {
+		block := &cmttypes.Block{Header: cmttypes.Header{Height: n.height}}
+		found.Blocks = []*ctypes.ResultBlock{{Block: block}}
+	}
+	return found, nil
 }
 
 func (n *ending) BlockResults(_ context.Context, height *int64) (*ctypes.ResultBlockResults, error) {
@@ -108,22 +133,27 @@ func (n *ending) BlockResults(_ context.Context, height *int64) (*ctypes.ResultB
 	return r, nil
 }
 
-// TestOutcomes: the end of a proposal is found at a boundary, however much later that is, and asked
-// for once.
+// TestOutcomes: the end of a proposal is found near its last approval, in the last blocks, and by the node's index
+// however much later it is, and asked for once. What a node cannot know is unknown, and asked for again.
 func TestOutcomes(t *testing.T) {
-	n := &ending{height: 50}
-	r := New(nil, n, Options{}).Reader(t.Context())
-	heights := (&ballot{}).heights(Proposal{Height: 10}, 60, []int64{5, 20, 50, 80})
-	require.Equal(t, []int64{10, 11, 12, 13, 14, 15, 16, 17, 20, 50}, heights)
-	for id, want := range map[string]Outcome{"good": {State: "enacted", At: 50},
-		"bad": {State: "rejected", At: 50, Why: "too few (M6)"}, "back": {State: "withdrawn", At: 50},
-		"late": {State: "expired", At: 50}, "other": {State: "dropped"}} {
-		require.Equal(t, want, r.outcome(id, heights))
+	ends := map[string]Outcome{"good": {State: "enacted"}, "bad": {State: "rejected", Why: "too few (M6)"},
+		"back": {State: "withdrawn"}, "late": {State: "expired"}}
+	for _, n := range []*ending{{height: 12}, {height: 59}, {height: 60}, {height: 40, indexed: true}} {
+		r := New(n, n, Options{}).Reader(t.Context())
+		for id, want := range ends {
+			want.At = n.height
+			require.Equal(t, want, r.outcome(id, 10))
+		}
+		asked := n.asked
+		require.Equal(t, "enacted", r.outcome("good", 10).State)
+		require.Equal(t, asked, n.asked)
+		if n.indexed {
+			require.Equal(t, Outcome{State: "dropped"}, r.outcome("other", 10))
+			n.kept = 50
+			require.Equal(t, "unknown", r.outcome("good", 11).State, "dropped with its block")
+		} else {
+			require.Equal(t, "unknown", r.outcome("other", 10).State, "no index")
+			require.Greater(t, n.asked, asked)
+		}
 	}
-	asked := n.asked
-	require.Equal(t, "enacted", r.outcome("good", heights).State)
-	require.Equal(t, asked, n.asked)
-
-	late := (&ballot{}).heights(Proposal{Height: 10}, 10+app.Lifetime, nil)
-	require.EqualValues(t, 10+app.Lifetime, late[len(late)-1], "the block in which it expires")
 }

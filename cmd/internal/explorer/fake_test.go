@@ -208,6 +208,10 @@ func (f *fake) BlockByHash(context.Context, []byte) (*ctypes.ResultBlock, error)
 	return &ctypes.ResultBlock{}, nil
 }
 
+func (f *fake) BlockSearch(context.Context, string, *int, *int, string) (*ctypes.ResultBlockSearch, error) {
+	return &ctypes.ResultBlockSearch{}, nil
+}
+
 func (f *fake) BlockResults(context.Context, *int64) (*ctypes.ResultBlockResults, error) {
 	return &ctypes.ResultBlockResults{TxsResults: []*abcitypes.ExecTxResult{{Code: 1, Log: f.text}},
 		FinalizeBlockEvents: f.events()}, nil

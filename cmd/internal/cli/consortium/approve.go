@@ -143,7 +143,7 @@ func (s *sender) waiting(ctx context.Context, arg string, carried bool) (id []by
 // ended returns an error with the end of an earlier proposal whose id begins with a prefix. It returns nil if the
 // node's index has no such proposal.
 func (s *sender) ended(ctx context.Context, prefix string) error {
-	e, err := s.EnactmentOf(ctx, strings.ToLower(prefix))
+	e, err := chainview.EnactmentOf(ctx, s.RPC(), strings.ToLower(prefix))
 	if err != nil || e == nil {
 		return nil
 	}
