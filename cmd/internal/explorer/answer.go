@@ -108,3 +108,9 @@ func textOf(value any) ([]byte, error) {
 	body, err := json.Marshal(value)
 	return append(pages.Visible(body, pages.ForJSON), '\n'), err
 }
+
+// usual is the number of rounds or participants in an answer without ?limit=.
+const usual = 100
+
+// first returns the first participants of a list, at most usual.
+func first(list []uint32) []uint32 { return list[:min(len(list), usual)] }

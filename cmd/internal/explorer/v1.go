@@ -14,9 +14,9 @@ import (
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
-// mostRounds and mostPeople are the max numbers of rounds and participants in an answer, usual the default without
-// ?limit=, and suggested the max number of answers to a search while a reader types.
-const mostRounds, mostPeople, usual, suggested = 1024, 1000, 100, 8
+// mostRounds and mostPeople are the max numbers of rounds and participants in an answer, and suggested the max number
+// of answers to a search while a reader types.
+const mostRounds, mostPeople, suggested = 1024, 1000, 8
 
 // api registers the paths of /v1. assets/openapi.json describes them.
 func (s *Server) api(mux *http.ServeMux) {
@@ -60,9 +60,6 @@ func (s *Server) api(mux *http.ServeMux) {
 		s.reply(w, r, jsonType, body, err)
 	})
 }
-
-// first returns the first participants of a list, at most as many as an answer without ?limit= has.
-func first(list []uint32) []uint32 { return list[:min(len(list), usual)] }
 
 // limitOf returns ?limit=, which is at most most.
 func limitOf(r *pages.Request, most uint64, of string) uint64 {

@@ -6,16 +6,7 @@ import (
 	"github.com/spdl/spdl/app/model/adapt"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/chainview"
-	"github.com/spdl/spdl/cmd/internal/gain"
 )
-
-// Gained is what a member gains by the model after a round, as far as it is measured.
-type Gained struct {
-	At     params.RoundID
-	Report *gain.Report
-	Why    string // why there is no report; "" if none was asked for before
-	Busy   bool   // a measurement runs
-}
 
 type gainPage struct {
 	Gained

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/chainview"
+	"github.com/spdl/spdl/cmd/internal/gain"
 )
 
 // Assets are the style sheet, the scripts and the templates of the pages, and the description of /v1.
@@ -40,6 +41,14 @@ type Request struct {
 	Node      string // RPC address in the commands on pages
 	// Gained measures what the member gains who asks, nil if somebody else asks.
 	Gained func(*Request) Gained
+}
+
+// Gained is what a member gains by the model after a round, as far as it is measured.
+type Gained struct {
+	At     params.RoundID
+	Report *gain.Report
+	Why    string // why there is no report; "" if none was asked for before
+	Busy   bool   // a measurement runs
 }
 
 // Value returns a value of the query.

@@ -49,9 +49,8 @@ func Table(v Content, name string) ([]byte, error) {
 	return nil, fmt.Errorf("%w: table %q", chainview.ErrNotFound, Short(name, 40))
 }
 
-// The max numbers of rows: of participants, gradients or transactions on a page, of participants in
-// a short list, and of names in a sentence.
-const perPage, some, few = 100, 20, 10
+// perPage is the max number of participants, gradients or transactions on a page.
+const perPage = 100
 
 // A pager holds the links between the pages of a list.
 type pager struct {

@@ -73,6 +73,9 @@ var functions = template.FuncMap{
 	"portion":  func(part, whole int) string { return fmt.Sprintf("%.3g %%", 100*float64(part)/float64(max(1, whole))) },
 }
 
+// The max numbers of participants in a short list, and of names in a sentence.
+const some, few = 20, 10
+
 // people are the first participants of a list, and the number of the remaining ones.
 type people struct {
 	Shown []person
