@@ -55,11 +55,14 @@
 //
 //   - A gradient's way: [State.Admit] (CheckTx), [State.DraftAggregate] (its leader; mayCloseWith in liveness.go says
 //     without whom), [State.Assemble], [State.Execute], in which State.aggregate asks the rule. Its fate is a
-//     [Contribution] of the [Record], written by State.record; chainview.Verdict.Why explains it.
-//   - Lateness: liveness.go, with [State.Required], [State.RestEnds] and [State.MayPresent].
+//     [Contribution] of the [Record], written by State.record; chainview.Verdicts explains it.
+//   - Lateness: liveness.go, with [State.Required], [State.RestEnds] and [State.MayPresent]. With commit_reveal the
+//     phase ends without a late commitment (endsCommitPhase in commit.go), and checkCommitted rejects its gradient.
 //   - Election: election.go, with [State.OpenView].
-//   - An approval's way: approve.go takes it, State.count in proposal.go counts, and boundary.go enacts the proposal.
-//     A vote is a validator's: CometBFT has it, and asks abci.Application.ProcessProposal before.
+//   - An approval's way: spdl tx approve signs and sends it (sender in cmd/internal/cli/consortium/tx.go),
+//     State.checkOperation checks its sender, approveOp.apply in approve.go adds it, State.count in proposal.go counts,
+//     and State.crossBoundary enacts the proposal. A vote is a validator's: CometBFT has it, and asks
+//     abci.Application.ProcessProposal before.
 //
 // # Purity
 //

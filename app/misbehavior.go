@@ -41,7 +41,7 @@ func (o Offence) Cause() string {
 func Conviction(offences []Offence, p *Participant) string {
 	for _, o := range slices.Backward(offences) {
 		switch {
-		case !o.weighsOn(p):
+		case !o.WeighsOn(p):
 		case o.Misbehavior != 0:
 			return fmt.Sprintf("%s at height %d, proven at height %d", o.Cause(), o.Voted, o.Height)
 		default:
@@ -51,8 +51,8 @@ func Conviction(offences []Offence, p *Participant) string {
 	return ""
 }
 
-// weighsOn reports whether the offence is one of the given participant that no restore has settled.
-func (o Offence) weighsOn(p *Participant) bool {
+// WeighsOn reports whether the offence is one of the given participant that no restore has settled.
+func (o Offence) WeighsOn(p *Participant) bool {
 	return o.Participant == p.Index && o.Height > p.SettledHeight
 }
 
@@ -117,7 +117,7 @@ func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, 
 
 // hasMisbehaved reports whether the participant's validator has an offence on record that no restore has settled.
 func (s *State) hasMisbehaved(p *Participant) bool {
-	return slices.ContainsFunc(s.Offences, func(o Offence) bool { return o.Misbehavior != 0 && o.weighsOn(p) })
+	return slices.ContainsFunc(s.Offences, func(o Offence) bool { return o.Misbehavior != 0 && o.WeighsOn(p) })
 }
 
 // toJail returns the participants that lose their validators at the next boundary. With reputation.unseat these are all

@@ -32,21 +32,20 @@
 //	most                                    over 16 rounds at least
 //	led badly      2 turns more than it     never
 //	               led since
-//	weight         -                        a mean below leastWeight
-//	reputation     -                        0
+//	weight         -                        a mean below 0.5, or reputation 0
 //
-// Another share counts over at least four rounds. It is a share because an honest gradient is mostly noise. To be left
-// out of a round counts if the rule selects more than half of it, as Multi-Krum: Krum selects one. A participant that
-// differed over 20 rounds (Differed) is watched after that. What differs is an attacker or has different patients: a
-// proven offence alone makes a suspect. Before four rounds, pages say "too early" in place of "none".
+// Another share, and a weight, counts over at least four rounds. To be left out of a round counts if the rule selects
+// more than half of it. A participant that differed over 20 rounds (Differed) is watched after that. What differs is an
+// attacker or has different patients. A suspect has a proven offence, which no Restore has settled: nothing else makes
+// one. Before four rounds, pages say "too early" in place of "none".
 //
 // # Where a question is answered
 //
-//   - Why was a gradient left out? [Verdict].Why in verdict.go: [Verdicts] explains the round's [app.Record], which
-//     spdl query round prints with what the node rejected. On the round's page [Witness.Tell] adds all that it saw.
+//   - Why was a gradient left out? Verdict.why says it: [Verdicts] in verdict.go explains the round's [app.Record],
+//     spdl query round prints that with what the node rejected, and the round's page all that it saw ([Witness.Tell]).
 //   - Who decides that a participant is suspect? [Standing.Judge] in judgement.go, and nobody else, by the offences
-//     that the chain proved (app/evidence.go, app/misbehavior.go). [Standings] and reports count the rounds for the
-//     milder alarms, the table measures has the shares, and Reasons say why.
+//     that the chain proved (State.punish in app). [Standings] and reports count the rounds for the milder alarms, the
+//     table measures has the shares, and spdl query status, the explorer and reports show the Reasons.
 //   - What did it do in all rounds? [Tally], by [Add]. As a leader? [Leads].
 //   - What became of a proposal? [Reader.Governance], from approvals and withdrawals.
 //   - Who voted for a block? [Reader.VotesOn]. Votes are those of validators, in CometBFT.

@@ -82,7 +82,7 @@ type Standing struct {
 	Passed   int      `json:"passed"`  // turns of these rounds in which it failed to lead
 	// the chain's count: turns in which it failed to lead, less the turns in which it led since
 	PassedOver int      `json:"passed_over"`
-	Offences   int      `json:"offences"`
+	Offences   int      `json:"offences"` // proven, and settled by no restore
 	Alarm      string   `json:"alarm"`   // ok, watch, differs or suspect
 	Reasons    []string `json:"reasons"` // for the alarm
 }
@@ -218,7 +218,7 @@ func (s Standing) Against() string {
 const Recent = 50
 
 // Standings returns the standing of every participant in the last rounds of an epoch, by number. A participant that
-// differed in earlier rounds of the points stays on watch.
+// differed in earlier rounds of the points stays on watch. A restore settles the offences before it.
 func Standings(people []app.Participant, offences []app.Offence, points []Point, epoch uint64) []Standing {
 	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Epoch != epoch })
 	out, place := []Standing{}, map[uint32]int{}
@@ -240,7 +240,7 @@ func Standings(people []app.Participant, offences []app.Offence, points []Point,
 		}
 	}
 	for _, o := range offences {
-		if i, ok := place[o.Participant]; ok {
+		if i, ok := place[o.Participant]; ok && o.WeighsOn(&people[i]) {
 			out[i].Offences++
 		}
 	}

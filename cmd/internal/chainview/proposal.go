@@ -308,8 +308,7 @@ func (r *Reader) decided(b *ballot, m query.Membership) []Decided {
 	return all
 }
 
-// whyDropped returns the reason why a boundary dropped a proposal: another proposal opened its epoch,
-// or its proposer has left. It returns "" if neither is the case.
+// whyDropped returns why a boundary dropped a proposal: another opened its epoch, or its proposer has left; else "".
 func (p Proposal) whyDropped(m query.Membership, epochs []query.EpochState) string {
 	if slices.ContainsFunc(epochs, func(e query.EpochState) bool { return strconv.FormatUint(e.Epoch, 10) == p.epoch }) {
 		return "another proposal opened epoch " + p.epoch

@@ -43,3 +43,15 @@ func TestAFailedLeaderIsWatched(t *testing.T) {
 		require.Equal(t, alarm == OK, len(all[1].Reasons) == 0)
 	}
 }
+
+// TestARestoreSettles: an offence makes a suspect, until the members restore the participant; a later one makes it one
+// again.
+func TestARestoreSettles(t *testing.T) {
+	people := []app.Participant{{Index: 0, Active: true, Reputation: 1}, {Index: 1, Active: true, Reputation: 1}}
+	offences := []app.Offence{{Participant: 1, Height: 5}}
+	require.Equal(t, Suspect, Standings(people, offences, nil, 0)[1].Alarm)
+	people[1].SettledHeight = 5
+	require.Equal(t, OK, Standings(people, offences, nil, 0)[1].Alarm)
+	require.Zero(t, Standings(people, offences, nil, 0)[1].Offences)
+	require.Equal(t, Suspect, Standings(people, append(offences, app.Offence{Participant: 1, Height: 6}), nil, 0)[1].Alarm)
+}

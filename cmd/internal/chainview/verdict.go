@@ -177,11 +177,8 @@ func (v *Verdict) why(r *app.Record) string {
 	switch {
 	case v.Fate == NotYet:
 		text = "It was not a member yet."
-	case v.Fate == Absent && r.Height <= r.Opened:
-		text = fmt.Sprintf("No gradient of it is in block %d, which closed the round.", r.Height)
 	case v.Fate == Absent:
-		text = fmt.Sprintf("No gradient of it is in block %d, which closed the round: it was waited for, and the round took "+
-			"%d blocks instead of 1.", r.Height, r.Height-r.Opened+1)
+		text = fmt.Sprintf("No gradient of it is in block %d, which closed the round.", r.Height)
 	case v.Weight != nil && *v.Weight >= FullWeight:
 		text = "It has a full share of Delta."
 	case v.Weight != nil && *v.Weight == 0:

@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -85,7 +86,8 @@ func TestNotYetAMember(t *testing.T) {
 	require.Equal(t, chainview.NotYet, all[2].Fate)
 	require.Equal(t, chainview.Absent, all[3].Fate)
 	r.Height = r.Opened + 2
-	require.Contains(t, chainview.Verdicts(&r, people, nil, nil)[3].Why, "3 blocks instead of 1")
+	require.Equal(t, fmt.Sprintf("No gradient of it is in block %d, which closed the round.", r.Height),
+		chainview.Verdicts(&r, people, nil, nil)[3].Why, "nothing in a record says that the round waited for it")
 }
 
 // TestLinksToTransactions: a round's gradients and its aggregate lead to their transactions, whose

@@ -1,5 +1,6 @@
 // Package consortium has the commands with which members found a consortium and change it: consortium, genesis, the
 // transactions of membership and governance (tx), and consent, by which a home allows epochs to train on its data.
+// A command of tx makes a body, which sender.sign and sender.send in tx.go sign and send, and app.State.Admit checks.
 package consortium
 
 import (
