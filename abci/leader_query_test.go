@@ -1,12 +1,15 @@
-package query
+package abci_test
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
 
+	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 )
@@ -28,12 +31,13 @@ func TestLeader(t *testing.T) {
 	} {
 		s := apptest.State(4)
 		change(s)
-		ranks := uint64(len(s.Progress.Ranking))
+		ranks, q := uint64(len(s.Progress.Ranking)), query.New(query.Queries{State: func() *app.State { return s }})
 		for height := s.Progress.Opened; height < apptest.Opens(s, ranks+3); height++ {
 			s.Height = height - 1
-			answer, err := queryLeader(nil, s, "")
-			require.NoError(t, err)
-			l := answer.(Leader)
+			var r abcitypes.ResponseQuery
+			require.NoError(t, q.Answer(&abcitypes.RequestQuery{Path: "/leader"}, &r))
+			var l query.Leader
+			require.NoError(t, json.Unmarshal(r.Value, &l))
 			require.GreaterOrEqual(t, height, apptest.Opens(s, l.View), name)
 			require.True(t, l.View == ranks+1 || height < apptest.Opens(s, l.View+1), name)
 			for i, p := range s.Participants {
