@@ -13,16 +13,16 @@ var Version string
 
 func init() {
 	if Version == "" { // the linker cannot set a variable that a call initializes
-		Version = versionIn(debug.ReadBuildInfo())
+		Version = Of(debug.ReadBuildInfo())
 	}
 }
 
 // Unreleased is the version of a program that was built without a version.
 const Unreleased = "0.1.0"
 
-// versionIn returns the version in a program's build info. For a program that was installed by version, that is the
+// Of returns the version in a program's build info. For a program that was installed by version, that is the
 // module's version without the v. For any other program it is the commit, with "-dirty" if files had changed.
-func versionIn(info *debug.BuildInfo, ok bool) string {
+func Of(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return Unreleased
 	}

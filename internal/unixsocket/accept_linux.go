@@ -69,7 +69,7 @@ func checkUsers(users []uint32) error {
 		return err
 	}
 	for _, user := range users {
-		if !hasUser(string(text), user) {
+		if !Maps(string(text), user) {
 			return fmt.Errorf("user %d is not mapped in this process's user namespace, where it looks like every other user: "+
 				"start it without one, as with PrivateUsers=no of systemd", user)
 		}
@@ -77,9 +77,9 @@ func checkUsers(users []uint32) error {
 	return nil
 }
 
-// hasUser reports whether the text of a uid_map maps the given user. Each line has the first user
+// Maps reports whether the text of a uid_map maps the given user. Each line has the first user
 // id inside the namespace, the first user id outside the namespace, and the number of ids.
-func hasUser(uidMap string, user uint32) bool {
+func Maps(uidMap string, user uint32) bool {
 	for line := range strings.Lines(uidMap) {
 		var first, outside, count uint64
 		if _, err := fmt.Sscan(line, &first, &outside, &count); err != nil {

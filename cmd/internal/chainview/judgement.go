@@ -83,8 +83,8 @@ type Standing struct {
 	// the chain's count: turns in which it failed to lead, less the turns in which it led since
 	PassedOver int      `json:"passed_over"`
 	Offences   int      `json:"offences"` // proven, and settled by no restore
-	Alarm      string   `json:"alarm"`   // ok, watch, differs or suspect
-	Reasons    []string `json:"reasons"` // for the alarm
+	Alarm      string   `json:"alarm"`    // ok, watch, differs or suspect
+	Reasons    []string `json:"reasons"`  // for the alarm
 }
 
 // absent returns the number of rounds without a gradient, 0 for a participant that has left.

@@ -1,4 +1,4 @@
-package docs
+package internal_test
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 
 // TestPathsOfV1: API.md lists the paths of openapi.json.
 func TestPathsOfV1(t *testing.T) {
-	text, err := os.ReadFile("../cmd/internal/explorer/pages/assets/openapi.json")
+	text, err := os.ReadFile("explorer/pages/assets/openapi.json")
 	require.NoError(t, err)
 	var api struct{ Paths json.RawMessage }
 	require.NoError(t, json.Unmarshal(text, &api))
@@ -45,7 +45,7 @@ func TestPathsOfV1(t *testing.T) {
 
 // TestGrowthOfCosts: LAB.md has the powers to which testnet/e2e holds the costs of a net.
 func TestGrowthOfCosts(t *testing.T) {
-	text, err := os.ReadFile("../testnet/e2e/testdata/growth.json")
+	text, err := os.ReadFile("../../testnet/e2e/testdata/growth.json")
 	require.NoError(t, err)
 	var powers map[string]map[string]float64
 	require.NoError(t, json.Unmarshal(text, &powers))

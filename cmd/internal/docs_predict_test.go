@@ -1,4 +1,4 @@
-package docs
+package internal_test
 
 import (
 	"os"
@@ -39,7 +39,7 @@ print(dict(+model.unknown), [str(w.message) for w in said])
 // no category warns, and is counted.
 func TestPredictFrames(t *testing.T) {
 	python, dir := stage.Python(t, "numpy, pandas"), t.TempDir()
-	script, err := filepath.Abs("../app/worker/trainer/python/spdl_trainer/predict.py")
+	script, err := filepath.Abs("../../app/worker/trainer/python/spdl_trainer/predict.py")
 	require.NoError(t, err)
 	run := func(args ...string) (stdout []string, stderr string) {
 		var errs strings.Builder
