@@ -22,7 +22,7 @@ var buildings = []struct {
 	{"laboratory", 13_460, []string{"testnet/", "docs/", "cmd/spdl-lab/", "cmd/internal/cli/lab/",
 		"cmd/internal/cli/testnet/", "cmd/internal/cli/experiment/", "cmd/internal/cli/report/", "cmd/internal/history/"}},
 	{"product", 30_490, []string{"cmd/"}},
-	{"chain", 48_490, []string{""}},
+	{"chain", 48_480, []string{""}},
 }
 
 // TestBudgets: no building is larger than its budget, and no budget leaves room for more than a small change.
