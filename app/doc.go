@@ -53,16 +53,17 @@
 //
 // # Where to look
 //
-//   - A gradient's way: [State.Admit] (CheckTx), [State.DraftAggregate] (its leader; mayCloseWith in liveness.go says
-//     without whom), [State.Assemble], [State.Execute], in which State.aggregate asks the rule. Its fate is a
+//   - A gradient's way: [State.Admit] (CheckTx), where admitGradient in admit.go has all reasons to reject it;
+//     State.DraftIncluded in lead.go, by which its leader lists it (mayCloseWith in liveness.go says without whom);
+//     [State.Assemble], [State.Execute], in which State.aggregate in lead.go asks the rule. Its fate is a
 //     [Contribution] of the [Record], written by State.record; chainview.Verdicts explains it.
 //   - Lateness: liveness.go, with [State.Required], [State.RestEnds] and [State.MayPresent]. With commit_reveal the
 //     phase ends without a late commitment (endsCommitPhase in commit.go), and checkCommitted rejects its gradient.
 //   - Election: election.go, with [State.OpenView].
-//   - An approval's way: spdl tx approve signs and sends it (sender in cmd/internal/cli/consortium/tx.go),
-//     State.checkOperation checks its sender, approveOp.apply in approve.go adds it, State.count in proposal.go counts,
-//     and State.crossBoundary enacts the proposal. A vote is a validator's: CometBFT has it, and asks
-//     abci.Application.ProcessProposal before.
+//   - An approval's way: spdl tx approve (txApprove) signs and sends it by sender in cmd/internal/cli/consortium/tx.go.
+//     State.checkOperation checks its sender; approveOp in approve.go checks and adds it. State.propose in proposal.go
+//     adds the proposer's own, State.count there counts, and State.crossBoundary enacts the proposal. A vote is a
+//     validator's: CometBFT has it, and asks abci.Application.ProcessProposal before.
 //
 // # Purity
 //

@@ -20,6 +20,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/internal/audit"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // liar returns a client of a node that answers each RPC with the next of its answers,
@@ -62,6 +63,10 @@ func TestLyingNode(t *testing.T) {
 			return err
 		},
 		"enactment": func(ctx context.Context, c *client.Client) error { _, err := c.EnactmentAt(ctx, 3, "ab"); return err },
+		"enactment of": func(ctx context.Context, c *client.Client) error {
+			_, err := chainview.EnactmentOf(ctx, c.RPC(), "ab")
+			return err
+		},
 		"prove": func(ctx context.Context, c *client.Client) error {
 			p, err := c.Prove(ctx, "round/0/0")
 			if err == nil {

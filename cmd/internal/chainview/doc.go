@@ -15,12 +15,8 @@
 //	all := r.Standings()
 //	err := r.Err() // the first error of all of them
 //
-// A caller that has the records needs no node: Add counts them in tallies, Verdicts judges a round,
-// and a Standing the last rounds of a participant:
-//
-//	s := chainview.Standing{Active: true, Reputation: params.One, Included: 10, Opposed: 6}
-//	s.Judge(nil)
-//	// s.Alarm is Differs, because it was opposed to Delta in 6 of 10
+// A caller that has the records needs no node: Add counts them in tallies, Verdicts judges a round, and a Standing the
+// last rounds of a participant, as in the Example.
 //
 // # Alarms
 //
@@ -31,18 +27,18 @@
 //	left out of    never                    0.95 of its gradients,
 //	most                                    over 16 rounds at least
 //	led badly      2 turns more than it     never
-//	               led since
+//	               led, or led since
 //	weight         -                        a mean below 0.5, or reputation 0
 //
-// Another share, and a weight, counts over at least four rounds. To be left out of a round counts if the rule selects
-// more than half of it. A participant that differed over 20 rounds (Differed) is watched after that. What differs is an
-// attacker or has different patients. A suspect has a proven offence, which no Restore has settled: nothing else makes
-// one. Before four rounds, pages say "too early" in place of "none".
+// Another share, and a weight, counts over at least four rounds, a reputation of 0 at once. To be left out of a round
+// counts if the rule selects more than half of it. A participant that differed over 20 rounds (Differed) is watched
+// after that. What differs is an attacker or has different patients. A suspect has a proven offence that no Restore has
+// settled: nothing else makes one. Before four rounds, pages say "too early" in place of "none".
 //
 // # Where a question is answered
 //
-//   - Why was a gradient left out? Verdict.why says it: [Verdicts] in verdict.go explains the round's [app.Record],
-//     spdl query round prints that with what the node rejected, and the round's page all that it saw ([Witness.Tell]).
+//   - Why was a gradient left out? Verdict.why in verdict.go says why the rule did, by the [app.Record]; one that was
+//     late or omitted is absent. [Witness] adds the node's rejections for payload, norm, budget, proof or signature.
 //   - Who decides that a participant is suspect? [Standing.Judge] in judgement.go, and nobody else, by the offences
 //     that the chain proved (State.punish in app). [Standings] and reports count the rounds for the milder alarms, the
 //     table measures has the shares, and spdl query status, the explorer and reports show the Reasons.

@@ -66,25 +66,23 @@ func (m measure) raised(s *Standing) (alarm string, count, rounds int) {
 
 // A Standing summarises a participant's last rounds.
 type Standing struct {
-	Participant uint32 `json:"participant"`
-	Moniker     string `json:"moniker"`
-	Active      bool   `json:"active"`
-	Reputation  int64  `json:"reputation"` // parts per million
-	Rounds      int    `json:"rounds"`     // number of rounds that the standing summarises
-	// the mean weight of its included gradients; null if the rule gives none
-	Weight   *float64 `json:"weight"`
-	Included int      `json:"included"`
-	LeftOut  int      `json:"left_out"`
-	Apart    int      `json:"-"` // left out of rounds in which the rule selected most
-	Opposed  int      `json:"opposed"`
-	Refused  int      `json:"refused"` // rounds in which the node did not admit its gradient
-	Led      int      `json:"led"`     // rounds that it closed
-	Passed   int      `json:"passed"`  // turns of these rounds in which it failed to lead
-	// the chain's count: turns in which it failed to lead, less the turns in which it led since
-	PassedOver int      `json:"passed_over"`
-	Offences   int      `json:"offences"` // proven, and settled by no restore
-	Alarm      string   `json:"alarm"`    // ok, watch, differs or suspect
-	Reasons    []string `json:"reasons"`  // for the alarm
+	Participant uint32   `json:"participant"`
+	Moniker     string   `json:"moniker"`
+	Active      bool     `json:"active"`
+	Reputation  int64    `json:"reputation"` // parts per million
+	Rounds      int      `json:"rounds"`     // number of rounds that the standing summarises
+	Weight      *float64 `json:"weight"`     // mean of its included gradients; null if the rule gives none
+	Included    int      `json:"included"`
+	LeftOut     int      `json:"left_out"`
+	Apart       int      `json:"-"` // left out of rounds in which the rule selected most
+	Opposed     int      `json:"opposed"`
+	Refused     int      `json:"refused"`     // rounds in which the node did not admit its gradient
+	Led         int      `json:"led"`         // rounds that it closed
+	Passed      int      `json:"passed"`      // turns of these rounds in which it failed to lead
+	PassedOver  int      `json:"passed_over"` // the chain's count: failed turns, less those in which it led since
+	Offences    int      `json:"offences"`    // proven, and settled by no restore
+	Alarm       string   `json:"alarm"`       // ok, watch, differs or suspect
+	Reasons     []string `json:"reasons"`     // for the alarm
 }
 
 // absent returns the number of rounds without a gradient, 0 for a participant that has left.

@@ -298,11 +298,11 @@ func (r *Reader) decided(b *ballot, m query.Membership) []Decided {
 		if d.Time = r.blockTime(d.Outcome.At); d.Outcome.State == Dropped {
 			d.Outcome.Why = p.whyDropped(m, r.Epochs())
 		}
-		for _, q := range m.Members {
-			if slices.Contains(d.Approvals, q.Index) {
-				d.For = append(d.For, q)
-			}
+		if d.Outcome == (Outcome{State: Dropped}) && len(d.Approvals) >= m.Threshold {
+			d.Outcome.State = Unknown // enacted, it may be, in a block that the index lacks
 		}
+		d.For = slices.DeleteFunc(slices.Clone(m.Members),
+			func(q query.Member) bool { return !slices.Contains(d.Approvals, q.Index) })
 		all = append(all, d)
 	}
 	return all
@@ -313,26 +313,45 @@ func (p Proposal) whyDropped(m query.Membership, epochs []query.EpochState) stri
 	if slices.ContainsFunc(epochs, func(e query.EpochState) bool { return strconv.FormatUint(e.Epoch, 10) == p.epoch }) {
 		return "another proposal opened epoch " + p.epoch
 	}
-	for _, q := range m.Members {
-		if p.proposer != nil && q.Index == *p.proposer && !q.Active {
-			return "its proposer has left"
-		}
+	left := func(q query.Member) bool { return q.Index == *p.proposer && !q.Active }
+	if p.proposer != nil && slices.ContainsFunc(m.Members, left) {
+		return "its proposer has left"
 	}
 	return ""
 }
 
-// outcome returns the outcome of a proposal that no longer waits, and caches it once it is known. It looks for the
-// proposal's end in the events of the blocks after its last approval or withdrawal and of the last two, and then in the
-// node's index, which answers with whole blocks. A Join may have waited several times: the height is part of the key.
+// outcome returns the outcome of a proposal that no longer waits. An end stays cached. That there is none is looked for
+// again with the next look: the proposal may have come since. A Join may have waited several times: the height of its
+// last approval or withdrawal is part of the key.
 func (r *Reader) outcome(id string, from int64) Outcome {
-	key, last := fmt.Sprint(id, from), int64(Ask[query.Status](r, "/status").Height)
+	key, last := fmt.Sprint("outcome ", id, from), int64(Ask[query.Status](r, "/status").Height)
 	if out, ok := r.outcomes.Cached(key); ok {
 		return out
 	}
+	found, err := r.answers.Get(r.Ctx, r.Looks(), key, func() (any, error) {
+		return r.seek(id, from, last), cmp.Or(r.err, r.Ctx.Err())
+	})
+	out, _ := found.(Outcome)
+	if err != nil {
+		return Outcome{State: Unknown}
+	}
+	if out.At > 0 {
+		r.outcomes.Put(key, out)
+	}
+	return out
+}
+
+// seek looks for the end of a proposal in the events of the first blocks from a height on, and of the last two, which
+// the node's index may lack, and then in that index, which answers with whole blocks.
+func (r *Reader) seek(id string, from, last int64) Outcome {
+	heights := []int64{last - 1, last}
+	for i := range int64(nearBlocks) {
+		heights = append(heights, from+i)
+	}
 	var end *client.Enactment
-	for height := from; end == nil && height <= last; height++ {
-		if height == from+nearBlocks {
-			height = max(height, last-1) // the index may lack the last two
+	for _, height := range heights {
+		if end != nil || height < from || height > last {
+			continue
 		}
 		if results, err := r.rpc.BlockResults(r.Ctx, &height); err == nil {
 			end = client.EnactmentIn(results.FinalizeBlockEvents, height, id)
@@ -344,17 +363,16 @@ func (r *Reader) outcome(id string, from int64) Outcome {
 			return Outcome{State: Unknown}
 		}
 	}
-	out := Outcome{State: Dropped}
-	if end != nil {
-		out = Outcome{State: cmp.Or(end.Discarded, Enacted), At: end.Height, Who: end.Participant, Why: end.Refused}
+	if end == nil || end.Height < from { // of an earlier time that a Join waited
+		return Outcome{State: Dropped}
 	}
+	out := Outcome{State: cmp.Or(end.Discarded, Enacted), At: end.Height, Who: end.Participant, Why: end.Refused}
 	if rule, rest := app.SplitRule(out.Why); rule != "" {
 		out.Why = rest + " (" + rule + ")"
 	}
 	if out.Why != "" {
 		out.State = Rejected
 	}
-	r.outcomes.Put(key, out)
 	return out
 }
 
@@ -367,9 +385,9 @@ func EnactmentOf(ctx context.Context, rpc RPC, prefix string) (*client.Enactment
 		switch {
 		case err != nil:
 			return nil, err
-		case len(found.Blocks) > 0:
+		case len(found.Blocks) > 0 && found.Blocks[0] != nil && found.Blocks[0].Block != nil:
 			last = max(last, found.Blocks[0].Block.Height)
-		case found.TotalCount > 0:
+		case len(found.Blocks) > 0 || found.TotalCount > 0:
 			return nil, fmt.Errorf("%w: the block that ended proposal %s", ErrNotFound, prefix)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"math"
 	"testing"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
@@ -68,14 +69,17 @@ func TestCount(t *testing.T) {
 // TestDecided: the end of a proposal is looked for from its last approval on, and a dropped one says why.
 func TestDecided(t *testing.T) {
 	by := uint32(1)
-	b := &ballot{past: []Proposal{{ID: "good", Height: 3}, {ID: "other", proposer: &by}},
-		approvals: map[string][]uint32{"good": {0, 1}}, last: map[string]int64{"good": 20}}
+	b := &ballot{past: []Proposal{{ID: "good", Height: 3}, {ID: "other", proposer: &by}, {ID: "hole", Height: 59}},
+		approvals: map[string][]uint32{"good": {0, 1}, "hole": {0}}, last: map[string]int64{"good": 20}}
 	n := &ending{height: 23, indexed: true}
-	all := New(n, n, Options{}).Reader(t.Context()).decided(b, query.Membership{Members: []query.Member{{Index: 1}}})
-	require.Len(t, all, 2)
+	all := New(n, n, Options{}).Reader(t.Context()).decided(b, query.Membership{Members: []query.Member{{Index: 1}},
+		Threshold: 1})
+	require.Len(t, all, 3)
 	require.Equal(t, []uint32{0, 1}, all[0].Approvals)
 	require.Equal(t, Outcome{State: Enacted, At: 23}, all[0].Outcome)
-	require.Equal(t, 4+10+2, n.asked, "results of blocks 20 to 23, and for the other of ten blocks and two searches")
+	require.Equal(t, 2+4+10+2+4+2, n.asked, "results of blocks 59, 60 and 20 to 23; of ten, and two searches; of the "+
+		"last two, twice, and two searches")
+	require.Equal(t, Outcome{State: Unknown}, all[2].Outcome, "with enough approvals")
 	require.Equal(t, Outcome{State: Dropped, Why: "its proposer has left"}, all[1].Outcome)
 }
 
@@ -149,11 +153,31 @@ func TestOutcomes(t *testing.T) {
 		require.Equal(t, asked, n.asked)
 		if n.indexed {
 			require.Equal(t, Outcome{State: "dropped"}, r.outcome("other", 10))
+			require.Equal(t, Outcome{State: "dropped"}, r.outcome("good", 41), "its end is of an earlier time")
 			n.kept = 50
 			require.Equal(t, "unknown", r.outcome("good", 11).State, "dropped with its block")
 		} else {
 			require.Equal(t, "unknown", r.outcome("other", 10).State, "no index")
 			require.Greater(t, n.asked, asked)
+			asked = n.asked
+			require.Equal(t, "unknown", r.outcome("other", 10).State)
+			require.Equal(t, asked, n.asked, "once a look")
 		}
 	}
+}
+
+// TestNoEndYet: a proposal without an end, as one that the chain took in after this look, is looked for again with the
+// next look. A node that claims any height costs a few requests.
+func TestNoEndYet(t *testing.T) {
+	n := &ending{indexed: true}
+	c := New(n, n, Options{})
+	require.Equal(t, "dropped", c.Reader(t.Context()).outcome("good", 61).State)
+	n.height = 62
+	require.Equal(t, "dropped", c.Reader(t.Context()).outcome("good", 61).State, "the same look")
+	c.looks.Add(1)
+	require.Equal(t, Outcome{State: Enacted, At: 62}, c.Reader(t.Context()).outcome("good", 61))
+	n.asked = 0
+	hostile := New(n, n, Options{}).Reader(t.Context()).seek("other", math.MaxInt64-3, math.MaxInt64)
+	require.Equal(t, "dropped", hostile.State)
+	require.Less(t, n.asked, 10)
 }

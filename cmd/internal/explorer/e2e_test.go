@@ -256,7 +256,7 @@ func (b *browser) open(url string) {
 	b.t.Helper()
 	b.call("Page.navigate", map[string]any{"url": "about:blank"})
 	b.until("location.href === 'about:blank'")
-	b.call("Page.navigate", map[string]any{"url": url})
+	require.NotContains(b.t, string(b.call("Page.navigate", map[string]any{"url": url})), "errorText")
 	b.until("location.href !== 'about:blank' && document.readyState === 'complete'")
 }
 

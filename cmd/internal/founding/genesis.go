@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	cmtjson "github.com/cometbft/cometbft/libs/json"
@@ -34,10 +35,8 @@ func (f *Founding) Check() (warnings []string, err error) {
 	if warnings, err = g.Validate(); err != nil {
 		return nil, err
 	}
-	for _, p := range g.Participants {
-		if len(p.ConsensusKey) > 0 {
-			return warnings, nil
-		}
+	if slices.ContainsFunc(g.Participants, func(p app.Participant) bool { return len(p.ConsensusKey) > 0 }) {
+		return warnings, nil
 	}
 	return nil, errors.New("all participants are workers alone, and a chain needs a validator")
 }

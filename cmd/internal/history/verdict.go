@@ -57,17 +57,18 @@ func plural(n uint32) string {
 func (c chain) overrun() bool { return len(c.Attacks) > int(c.Params.Rule.Byzantine) }
 
 // standingApart returns what stands against each participant that stands out over the whole history: with a proven
-// offence, or as an attacker or one with different patients.
+// offence that no restore has settled, or as an attacker or one with different patients.
 func (c chain) standingApart() map[uint32][]string {
-	offences := map[uint32]int{}
-	for _, o := range c.Audit.Offences {
-		offences[o.Participant]++
-	}
 	all := map[uint32][]string{}
 	for _, p := range c.State.Participants {
-		n := c.tally(p.Index)
+		n, offences := c.tally(p.Index), 0
+		for _, o := range c.Audit.Offences {
+			if o.WeighsOn(&p) {
+				offences++
+			}
+		}
 		s := chainview.Standing{Active: p.Active, Reputation: p.Reputation, PassedOver: int(p.PassedOver),
-			Offences: offences[p.Index], Rounds: n.Included + n.Absent, Included: n.Included,
+			Offences: offences, Rounds: n.Included + n.Absent, Included: n.Included,
 			LeftOut: n.Included - n.Selected, Apart: n.Apart, Opposed: n.Opposed, Led: n.Led, Passed: n.Missed,
 			Weight: n.MeanWeight()}
 		if s.Judge(nil); chainview.Rank(s.Alarm) >= chainview.Rank(chainview.Differs) {

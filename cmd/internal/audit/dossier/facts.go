@@ -135,12 +135,7 @@ func (f *Facts) proveMembers(e *Evidence) error {
 // sameMembers reports whether no participant joined, left or replaced a key between two states: a former
 // member does not return, and an index is not used again.
 func sameMembers(a, b []app.Participant) bool {
-	for i := range min(len(a), len(b)) {
-		if differs(a[i], b[i]) != nil {
-			return false
-		}
-	}
-	return len(a) == len(b)
+	return slices.EqualFunc(a, b, func(x, y app.Participant) bool { return differs(x, y) == nil })
 }
 
 // Snapshot holds the members that the header of a height proves.

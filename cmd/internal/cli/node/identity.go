@@ -169,23 +169,17 @@ func NoAddress(c *config.Config) string {
 // key file or a signer. Without such a participant it fails with worker.ErrNotParticipant, and says
 // whether the key once belonged to one.
 func Holder(all []app.Participant, file string, pub []byte) (app.Participant, error) {
-	for _, p := range all {
-		if bytes.Equal(p.PubKey, pub) && p.Active {
-			return p, nil
-		}
+	p := (&app.State{Participants: all}).HolderOf(pub)
+	switch {
+	case p == nil:
+		return app.Participant{}, fmt.Errorf("%w: %X of %s (spdl tx join asks for membership)", worker.ErrNotParticipant, pub,
+			file)
+	case !bytes.Equal(p.PubKey, pub):
+		return *p, fmt.Errorf("%w: %X of %s is a former key of participant %d, rotated since", worker.ErrNotParticipant, pub,
+			file, p.Index)
+	case !p.Active:
+		return *p, fmt.Errorf("%w: %X of %s is that of participant %d, which has left", worker.ErrNotParticipant, pub, file,
+			p.Index)
 	}
-	for _, p := range all {
-		if bytes.Equal(p.PubKey, pub) {
-			return p, fmt.Errorf("%w: %X of %s is that of participant %d, which has left", worker.ErrNotParticipant, pub, file,
-				p.Index)
-		}
-		for _, former := range p.FormerKeys {
-			if bytes.Equal(former.PubKey, pub) {
-				return p, fmt.Errorf("%w: %X of %s is a former key of participant %d, rotated since", worker.ErrNotParticipant, pub,
-					file, p.Index)
-			}
-		}
-	}
-	return app.Participant{}, fmt.Errorf("%w: %X of %s (spdl tx join asks for membership)", worker.ErrNotParticipant, pub,
-		file)
+	return *p, nil
 }

@@ -23,7 +23,7 @@ func (g *Glance) troubles(judged []chainview.Standing) []Trouble {
 		reputation[s.Participant] = s.Reputation
 		x := Trouble{s.Participant, chainview.Rank(s.Alarm), s.Reasons}
 		if s.Alarm == chainview.Suspect { // the first reason counts the offences
-			x.Reasons = append(g.proven(s.Participant), s.Reasons[1:]...)
+			x.Reasons = append(g.proven(s.Participant, s.Offences), s.Reasons[1:]...)
 		}
 		if x.Level > 0 && s.Active {
 			out = append(out, x)
@@ -35,8 +35,8 @@ func (g *Glance) troubles(judged []chainview.Standing) []Trouble {
 	return out
 }
 
-// proven returns the proven offences of a participant.
-func (g *Glance) proven(participant uint32) (out []string) {
+// proven returns the last proven offences of a participant, of which a restore settles the earlier ones.
+func (g *Glance) proven(participant uint32, last int) (out []string) {
 	for _, o := range g.Offences {
 		switch {
 		case o.Participant != participant:
@@ -47,7 +47,7 @@ func (g *Glance) proven(participant uint32) (out []string) {
 				o.Cause(), o.Round))
 		}
 	}
-	return out
+	return out[max(0, len(out)-last):]
 }
 
 // maxTroubles is the max number of participants whose trouble is shown above the table.

@@ -161,10 +161,8 @@ func coefficientsOf(c params.Column, number int, w []float64) (out []coefficient
 	}
 	if len(c.Values) > 0 {
 		most := 0
-		for i, share := range c.Shares {
-			if share > c.Shares[most] {
-				most = i
-			}
+		if len(c.Shares) > 0 {
+			most = slices.Index(c.Shares, slices.Max(c.Shares))
 		}
 		for i, value := range c.Values {
 			answer(i, value, c.Values[most], w[i]-w[most], math.Sqrt2)
