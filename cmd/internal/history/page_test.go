@@ -21,7 +21,8 @@ func TestAttackersComeFirst(t *testing.T) {
 	h := &Chain{
 		Audit: &audit.Report{
 			ChainID: "c", BadLeaders: []audit.BadLeader{{Participant: 2, Round: 3}, {Participant: 2, Round: 5}},
-			Offences: []app.Offence{{Participant: 1, Round: 4, Kind: 1, Height: 9}}, AppHash: "abc", First: 1, Last: 44, Rounds: 20,
+			Offences: []app.Offence{{Participant: 1, Round: 4, Kind: 1, Height: 9}}, AppHash: "abc", First: 1,
+			Last: 44, Rounds: 20,
 		},
 		Count: []chainview.Tally{{Included: 20, Selected: 20}, {Included: 20, Selected: 20}, {Included: 20, Selected: 16,
 			Opposed: 20, Missed: 2, Weight: 0.4, Weighed: 20}, {Included: 16, Selected: 16, Absent: 4}},
