@@ -39,6 +39,8 @@ type Votes struct {
 	Since  time.Time `json:"-"`   // when the node began to wait: at the block before, or at its start
 	Height int64     `json:"-"`   // of the block that the node waits for
 	Peers  int64     `json:"-"`   // the height of the last block that a peer has, 0 if none says
+	// Proposing says that the height's first proposal is awaited. Nobody votes before it, and its proposer may wait.
+	Proposing bool `json:"-"`
 }
 
 // ReadVotes asks a node which validators have voted in the last recentRounds consensus rounds of the height that the
@@ -85,7 +87,7 @@ func ReadVotes(ctx context.Context, rpc VotesRPC, participants []app.Participant
 
 // Lost reports whether too few validators vote to decide a block, which takes more than two thirds.
 // All validators have the same power.
-func (v Votes) Lost() bool { return 3*(v.All-len(v.Silent)) <= 2*v.All }
+func (v Votes) Lost() bool { return !v.Proposing && 3*(v.All-len(v.Silent)) <= 2*v.All }
 
 // maxNames is the max number of validators that String names.
 const maxNames = 8
@@ -112,6 +114,8 @@ func (v Votes) Standstill() string {
 	switch {
 	case v.Fetches():
 		return fmt.Sprintf("The node fetches blocks: it lacks block %d, and its peers have block %d", v.Height, v.Peers)
+	case v.Proposing:
+		return fmt.Sprintf("The chain waits for the proposal of block %d", v.Height)
 	case len(v.Silent) == v.All:
 		return "No vote reaches this node, which is alone or just back: " + v.String()
 	case v.Lost():
@@ -134,7 +138,7 @@ func (v *Votes) voters(roundState json.RawMessage) (voted map[int]bool, err erro
 	if err := json.Unmarshal(roundState, &s); err != nil {
 		return nil, err
 	}
-	height, _, _ := strings.Cut(s.At, "/")
+	height, step, _ := strings.Cut(s.At, "/")
 	v.Height, _ = strconv.ParseInt(height, 10, 64)
 	v.Since, voted = s.Start, map[int]bool{}
 	for _, round := range s.Rounds[max(0, len(s.Rounds)-recentRounds):] {
@@ -146,5 +150,6 @@ func (v *Votes) voters(roundState json.RawMessage) (voted map[int]bool, err erro
 			}
 		}
 	}
+	v.Proposing = step == "0/3" && len(voted) == 0
 	return voted, nil
 }

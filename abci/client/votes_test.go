@@ -23,6 +23,14 @@ func TestVoters(t *testing.T) {
 	require.Equal(t, map[int]bool{0: true, 2: true}, got)
 	require.Equal(t, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), v.Since)
 	require.Equal(t, int64(78), v.Height)
+	for at, proposing := range map[string]bool{"78/0/3": true, "78/0/4": false, "78/1/3": false} {
+		_, err = v.voters(json.RawMessage(`{"height/round/step":"` + at + `","height_vote_set":[{"prevotes":["nil-Vote"]}]}`))
+		require.NoError(t, err)
+		require.Equal(t, proposing, v.Proposing, at)
+	}
+	_, err = v.voters(json.RawMessage(`{"height/round/step":"78/0/3","height_vote_set":[{"prevotes":["Vote{0:AB}"]}]}`))
+	require.NoError(t, err)
+	require.False(t, v.Proposing, "another has voted")
 	_, err = v.voters(json.RawMessage(`{"height_vote_set":3}`))
 	require.Error(t, err)
 }
@@ -41,6 +49,9 @@ func TestStandstill(t *testing.T) {
 	require.True(t, strings.HasPrefix(v.Standstill(), "No quorum: "), "the peers wait for the same block")
 	v.Peers = 78
 	require.Equal(t, "The node fetches blocks: it lacks block 78, and its peers have block 78", v.Standstill())
+	v = Votes{Silent: []string{"x", "y", "z"}, All: 3, Height: 78, Proposing: true}
+	require.False(t, v.Lost(), "within the proposer's time nothing is lost")
+	require.Equal(t, "The chain waits for the proposal of block 78", v.Standstill())
 	many := Votes{Silent: strings.Split(strings.Repeat("x", 20), ""), All: 30}
 	require.Contains(t, many.String(), fmt.Sprintf(" and %d more", 20-maxNames))
 }

@@ -343,7 +343,7 @@ func lastBlock(ctx context.Context, h *Home) Finding {
 	switch {
 	case err != nil:
 		return warn(remedy, "%s; the votes cannot be read: %v", found, err)
-	case votes.Fetches():
+	case votes.Fetches(), votes.Proposing:
 		return ok("%s; %s", found, votes.Standstill())
 	case votes.Lost() && waits > client.Overdue: // not of a chain that starts again
 		return fail(remedy, "%s; %s", found, votes.Standstill())
