@@ -47,23 +47,23 @@
 //	overdue      f+1 leaders have missed their views: a worker that sat the round out takes part
 //	closed       its Record is in the history, and the next round is open
 //
-// A valid block has its effects in this order; O1 to O3 need a block that closes a round: Delta moves the model (O1),
-// reputations, ledgers and rests change (O2), the record is written (O3), commitments and operations are applied (O4),
-// the boundary enacts accepted proposals (O5), the next leaders are ranked (O6), the phase may end (O7).
+// A valid block has its effects in this order; O1 to O3 and O6 need a block that closes a round: Delta moves the model
+// (O1), reputations, ledgers and rests change (O2), the record is written (O3), commitments and operations are applied
+// (O4), the boundary enacts accepted proposals (O5), the next leaders are ranked (O6), the phase may end (O7).
 //
 // # Where to look
 //
-//   - A gradient's way: [State.Admit] (CheckTx), where admitGradient in admit.go has all reasons to reject it;
+//   - A gradient's way: [State.Admit] (CheckTx), where admitGradient in admit.go has the chain's reasons to reject it;
 //     State.DraftIncluded in lead.go, by which its leader lists it (mayCloseWith in liveness.go says without whom);
-//     [State.Assemble], [State.Execute], in which State.aggregate in lead.go asks the rule. Its fate is a
-//     [Contribution] of the [Record], written by State.record; chainview.Verdicts explains it.
+//     [State.Assemble], [State.Execute], in which State.aggregate in lead.go asks the rule. The fate of a listed one is
+//     a [Contribution] of the [Record] (State.record in round.go), and chainview.Verdicts explains those of all.
 //   - Lateness: liveness.go, with [State.Required], [State.RestEnds] and [State.MayPresent]. With commit_reveal the
 //     phase ends without a late commitment (endsCommitPhase in commit.go), and checkCommitted rejects its gradient.
 //   - Election: election.go, with [State.OpenView].
-//   - An approval's way: spdl tx approve (txApprove) signs and sends it by sender in cmd/internal/cli/consortium/tx.go.
-//     State.checkOperation checks its sender; approveOp in approve.go checks and adds it. State.propose in proposal.go
-//     adds the proposer's own, State.count there counts, and State.crossBoundary enacts the proposal. A vote is a
-//     validator's: CometBFT has it, and asks abci.Application.ProcessProposal before.
+//   - An approval's way: txApprove makes it, sender.sign and sender.send in cmd/internal/cli/consortium/tx.go send it.
+//     checkSender in operation.go checks by whom, approveOp in approve.go checks and adds it, State.count in
+//     proposal.go counts, with the proposer's own of State.propose, and crossBoundary in boundary.go enacts the
+//     proposal. A vote is a validator's: CometBFT has it, and asks abci.Application.ProcessProposal before.
 //
 // # Purity
 //

@@ -47,8 +47,8 @@ func root(squared int64) float64 { return math.Sqrt(float64(squared)) }
 // These are the max numbers of remembered rounds, and of rejections in all these rounds.
 const maxRounds, maxRejections = 256, 4096
 
-// contentErrors are the errors for which the sender of a gradient is responsible. Any other
-// rejection is a matter of timing: a closed round, a filled slot, a full pool.
+// contentErrors are the errors for which the sender of a gradient is responsible. Most other rejections are a matter of
+// timing: a closed round, a filled slot, a full pool, a commitment that came too late.
 var contentErrors = []error{app.ErrPayload, app.ErrNorm, app.ErrBudget, app.ErrProof, tx.ErrSignature}
 
 // ByContent reports whether an error rejects a gradient because of its content.

@@ -822,7 +822,7 @@ func (m *Join) GetNodeIds() []string {
 	return nil
 }
 
-// Approve is an active participant's vote for a proposal.
+// Approve is an active participant's approval of a proposal.
 type Approve struct {
 	Participant uint32 `protobuf:"varint,1,opt,name=participant,proto3" json:"participant,omitempty"`
 	Proposal    []byte `protobuf:"bytes,2,opt,name=proposal,proto3" json:"proposal,omitempty"`

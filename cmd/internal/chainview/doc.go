@@ -26,24 +26,24 @@
 //	absent         0.25 of the rounds       never
 //	left out of    never                    0.95 of its gradients,
 //	most                                    over 16 rounds at least
-//	led badly      2 turns more than it     never
-//	               led, or led since
+//	led badly      2 turns, more than led,  never
+//	               or 2 more than led since
 //	weight         -                        a mean below 0.5, or reputation 0
 //
 // Another share, and a weight, counts over at least four rounds, a reputation of 0 at once. To be left out of a round
-// counts if the rule selects more than half of it. A participant that differed over 20 rounds (Differed) is watched
-// after that. What differs is an attacker or has different patients. A suspect has a proven offence that no Restore has
-// settled: nothing else makes one. Before four rounds, pages say "too early" in place of "none".
+// counts if the rule selects more than half of it and gives no weights. A participant that differed over 20 rounds
+// (Differed) is watched after that. What differs is an attacker or has different patients. A suspect has a proven
+// offence that no Restore has settled, and nothing else makes one. Before four rounds, pages say "too early", not "none".
 //
 // # Where a question is answered
 //
 //   - Why was a gradient left out? Verdict.why in verdict.go says why the rule did, by the [app.Record]; one that was
 //     late or omitted is absent. [Witness] adds the node's rejections for payload, norm, budget, proof or signature.
 //   - Who decides that a participant is suspect? [Standing.Judge] in judgement.go, and nobody else, by the offences
-//     that the chain proved (State.punish in app). [Standings] and reports count the rounds for the milder alarms, the
-//     table measures has the shares, and spdl query status, the explorer and reports show the Reasons.
+//     that the chain proved (State.punish in app). The table measures has the shares of the milder alarms. [Standings]
+//     and reports count, and Glance.troubles (spdl query status), the explorer and reports show the Reasons.
 //   - What did it do in all rounds? [Tally], by [Add]. As a leader? [Leads].
 //   - What became of a proposal? [Reader.Governance], from approvals and withdrawals.
 //   - Who voted for a block? [Reader.VotesOn]. Votes are those of validators, in CometBFT.
-//   - What is asked, and how often? reader.go and block.go; chain.go keeps what never changes.
+//   - What is asked, and how often? reader.go, block.go and proposal.go; chain.go keeps what never changes.
 package chainview
