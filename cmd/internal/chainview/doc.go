@@ -33,7 +33,7 @@
 // Another share, and a weight, counts over at least four rounds, a reputation of 0 at once. To be left out of a round
 // counts if the rule selects more than half of it and gives no weights. A participant that differed over 20 rounds
 // (Differed) is watched after that. What differs is an attacker or has different patients. A suspect has a proven
-// offence that no Restore has settled, and nothing else makes one. Before four rounds, pages say "too early", not "none".
+// offence that no Restore has settled, and nothing else makes one. Before four rounds, pages say "too early".
 //
 // # Where a question is answered
 //
