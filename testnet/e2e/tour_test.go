@@ -101,7 +101,7 @@ var volatile = []struct {
 	// What the noise of a round leaves of an honest gradient's weight.
 	{regexp.MustCompile(`^ +\d+ +(selected|left-out|absent) .*`), "# a gradient's fate"},
 	// On a busy machine a participant may miss a round.
-	{regexp.MustCompile(`; absent in \d+ of \d+`), ""},
+	{regexp.MustCompile(`; absent in \d+ of \d+|  missing [\d, ]+$`), ""},
 	{regexp.MustCompile(`\b[0-9A-Fa-f]{16,}\b`), "#"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:]+Z`), "#"},
 	{regexp.MustCompile(`\b(\d+[hms])+\b`), "#"},
@@ -110,9 +110,15 @@ var volatile = []struct {
 	{regexp.MustCompile(` +`), " "},
 }
 
+// missed matches the lines that a net prints at its end if a participant missed a round.
+var missed = regexp.MustCompile(`^(gradients missing: participant|if its training steps are slow:) `)
+
 // shape returns the lines without what differs from run to run.
 func shape(lines []string) (out []string) {
 	for _, line := range lines {
+		if missed.MatchString(line) {
+			continue
+		}
 		for _, v := range volatile {
 			line = v.pattern.ReplaceAllString(line, v.by)
 		}
