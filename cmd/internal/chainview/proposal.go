@@ -2,7 +2,6 @@ package chainview
 
 import (
 	"cmp"
-	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -374,29 +373,4 @@ func (r *Reader) seek(id string, from, last int64) Outcome {
 		out.State = Rejected
 	}
 	return out
-}
-
-// EnactmentOf returns the last enactment of a proposal, by the first hexadecimal digits of the proposal's id. It
-// returns nil if the node's index of blocks has none, and an error if the node has no index, or not the block.
-func EnactmentOf(ctx context.Context, rpc RPC, prefix string) (*client.Enactment, error) {
-	one, last := 1, int64(0)
-	for _, event := range []string{"enactment", "discard"} {
-		found, err := rpc.BlockSearch(ctx, event+".proposal CONTAINS '"+prefix+"'", &one, &one, "desc")
-		switch {
-		case err != nil:
-			return nil, err
-		case len(found.Blocks) > 0 && found.Blocks[0] != nil && found.Blocks[0].Block != nil:
-			last = max(last, found.Blocks[0].Block.Height)
-		case len(found.Blocks) > 0 || found.TotalCount > 0:
-			return nil, fmt.Errorf("%w: the block that ended proposal %s", ErrNotFound, prefix)
-		}
-	}
-	if last == 0 {
-		return nil, nil
-	}
-	results, err := rpc.BlockResults(ctx, &last)
-	if err != nil {
-		return nil, err
-	}
-	return client.EnactmentIn(results.FinalizeBlockEvents, last, prefix), nil
 }
